@@ -9,8 +9,9 @@
     store       where the state lives: a directory, or a Secret of the cluster
     publish     the CA bundle in the webhook configurations, written and read back
     keeper      one look of one replica at all of these
+    restore     a webhook configuration that was deleted, as the chart has it
     status      what a look found, as a file for the server
-    report      faults, said once, as a line and an Event
+    report      faults and changes, said once, as a line and an Event
     token       a token of another ServiceAccount, for a container that may do less
     files       several files replaced as one
     api         the few REST calls to the API server; the only import of the ``kubernetes`` client
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from certs.names import LOCAL, Names
     from certs.publish import Configuration
     from certs.report import Events, Reporter
+    from certs.restore import Restorer
     from certs.store import DirectoryStore, SecretStore, Store
     from certs.token import Account, provide
 
@@ -51,6 +53,7 @@ __all__ = [
     "Names",
     "PublishError",
     "Reporter",
+    "Restorer",
     "SecretStore",
     "Store",
     "provide",
@@ -64,6 +67,7 @@ _MODULES: Final = {
     **dict.fromkeys(("LOCAL", "Names"), "names"),
     "Configuration": "publish",
     **dict.fromkeys(("Events", "Reporter"), "report"),
+    "Restorer": "restore",
     **dict.fromkeys(("DirectoryStore", "SecretStore", "Store"), "store"),
     **dict.fromkeys(("Account", "provide"), "token"),
 }

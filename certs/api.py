@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlencode
 
 from certs.errors import ApiServerError
 
@@ -20,27 +22,57 @@ __all__ = ["Api"]
 
 # Longer than a healthy API server needs, and short enough for the start of a pod.
 _TIMEOUT_SECONDS = 10
+_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+@dataclass(frozen=True)
+class _Server:
+    """Where the API server is, the file with its CA, and the headers that prove who calls."""
+
+    url: str
+    authorities: str | None
+    proof: Callable[[], dict[str, str]]
+    pool: Any
+
+
+def _of_pod() -> _Server:
+    """As Kubernetes mounts it. The token is read for each call: it is replaced within its hour."""
+    import urllib3  # noqa: PLC0415  (see Api)
+
+    authorities, token = str(_ACCOUNT / "ca.crt"), _ACCOUNT / "token"
+    host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ.get("KUBERNETES_SERVICE_PORT", "443")
+    pool = urllib3.PoolManager(ca_certs=authorities, cert_reqs="CERT_REQUIRED", retries=False)
+    url = f"https://{f'[{host}]' if ':' in host else host}:{port}"
+    return _Server(url, authorities, lambda: {"Authorization": f"Bearer {token.read_text()}"}, pool)
+
+
+def _of_kubeconfig() -> _Server:
+    from kubernetes import client, config  # noqa: PLC0415  (see Api)
+
+    found = client.Configuration()
+    try:
+        # Named, because the client looks at the variable once, when it is imported.
+        config.load_kube_config(os.environ.get("KUBECONFIG"), client_configuration=found)  # type: ignore[no-untyped-call]
+    except config.ConfigException as error:
+        raise ApiServerError(0, f"no configuration of a cluster: {error}") from error
+
+    def proof() -> dict[str, str]:
+        bearer = found.get_api_key_with_prefix("BearerToken") or found.get_api_key_with_prefix("authorization")
+        return {"Authorization": bearer} if bearer else {}
+
+    rest = client.ApiClient(found).rest_client
+    return _Server(found.host.rstrip("/"), found.ssl_ca_cert, proof, rest.pool_manager)
 
 
 class Api:
     """A connection to the API server: that of the pod it runs in, else that of the kubeconfig.
 
-    This is the only module of the package that imports the ``kubernetes`` client, and it does so when the first
-    connection is made: the import takes longer than the start of the server.
+    In a pod it needs no client library but ``urllib3``, so that the sidecar stays small. A kubeconfig is read by the
+    ``kubernetes`` client. Both are imported when the first connection is made.
     """
 
     def __init__(self) -> None:
-        from kubernetes import client, config  # noqa: PLC0415  (see above)
-
-        try:
-            if "KUBERNETES_SERVICE_HOST" in os.environ:
-                config.load_incluster_config()  # type: ignore[no-untyped-call]
-            else:
-                # Named, because the client looks at the variable once, when it is imported.
-                config.load_kube_config(os.environ.get("KUBECONFIG"))  # type: ignore[no-untyped-call]
-        except config.ConfigException as error:
-            raise ApiServerError(0, f"no configuration of a cluster: {error}") from error
-        self._client = client.ApiClient()
+        self._server = _of_pod() if "KUBERNETES_SERVICE_HOST" in os.environ else _of_kubeconfig()
         self.ahead = timedelta(0)
         """How far this machine's clock is ahead of the API server's, as of its last answer."""
 
@@ -51,8 +83,8 @@ class Api:
     def authorities(self) -> bytes:
         """The CA certificates that the API server's certificate is checked against (PEM)."""
         try:
-            return Path(self._client.configuration.ssl_ca_cert).read_bytes()
-        except (OSError, TypeError) as error:  # TypeError: none is set
+            return Path(self._server.authorities or "").read_bytes()
+        except OSError as error:
             raise ApiServerError(0, f"the API server's CA cannot be read: {error}") from error
 
     def get(self, path: str) -> dict[str, Any]:
@@ -78,20 +110,17 @@ class Api:
         query: list[tuple[str, str]] | None = None,
         media: str = "application/json",
     ) -> dict[str, Any]:
-        from kubernetes.client import ApiException  # noqa: PLC0415  (see above)
-        from urllib3.exceptions import HTTPError  # noqa: PLC0415  (comes with the client)
+        from urllib3.exceptions import HTTPError  # noqa: PLC0415  (see above)
 
-        headers = {"Accept": "application/json", "Content-Type": media}
-        request = self._client.param_serialize(
-            method, path, query_params=query, header_params=headers, body=body, auth_settings=["BearerToken"]
-        )
+        url = f"{self._server.url}{path}{f'?{urlencode(query)}' if query else ''}"
+        content = None if body is None else json.dumps(body)
         try:
-            response = self._client.call_api(*request, _request_timeout=_TIMEOUT_SECONDS)
-            content = response.read()  # type: ignore[no-untyped-call]
-        except (HTTPError, ApiException) as error:  # the latter: TLS that fails half way through an answer
-            raise ApiServerError(0, f"{method} {path}: the API server cannot be reached: {error}") from error
+            headers = {"Accept": "application/json", "Content-Type": media, **self._server.proof()}
+            response = self._server.pool.request(method, url, body=content, headers=headers, timeout=_TIMEOUT_SECONDS)
+        except (HTTPError, OSError) as error:  # the latter: the token of the pod cannot be read
+            raise ApiServerError(0, f"{method} {path}: the API server cannot be reached: {error}", path) from error
         self.ahead = _ahead(response.headers, datetime.now(UTC), self.ahead)
-        return _answer(f"{method} {path}", response.status, content)
+        return _answer(method, path, response.status, response.data)
 
 
 def _ahead(headers: Mapping[str, str], now: datetime, before: timedelta) -> timedelta:
@@ -103,13 +132,14 @@ def _ahead(headers: Mapping[str, str], now: datetime, before: timedelta) -> time
     return ahead if abs(ahead) > timedelta(seconds=5) else timedelta(0)
 
 
-def _answer(call: str, status: int, content: bytes) -> dict[str, Any]:
+def _answer(method: str, path: str, status: int, content: bytes) -> dict[str, Any]:
+    call = f"{method} {path}: HTTP {status}"
     try:
         answer = json.loads(content)
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
-        raise ApiServerError(status, f"{call}: HTTP {status}, and the body is not a JSON object")
+        raise ApiServerError(status, f"{call}, and the body is not a JSON object", path)
     if not 200 <= status < 300:
-        raise ApiServerError(status, f"{call}: HTTP {status}: {answer.get('message') or answer.get('reason')}")
+        raise ApiServerError(status, f"{call}: {answer.get('message') or answer.get('reason')}", path)
     return answer

@@ -5,7 +5,8 @@ CertsError
 ├── ClockError        the clock cannot be right
 ├── AuthorityError    bytes that are not a usable CA: corrupt or foreign
 ├── StoreError        the same, with the place they were read from and what to do
-├── ApiServerError          the API server refused a call, or could not be reached
+├── DirectoryError    a directory of the pod that cannot be read or written
+├── ApiServerError    the API server refused a call, or could not be reached
 └── PublishError      a webhook configuration is missing, or does not carry the bundle
 """
 
@@ -16,6 +17,7 @@ __all__ = [
     "AuthorityError",
     "CertsError",
     "ClockError",
+    "DirectoryError",
     "InvalidNameError",
     "PublishError",
     "StoreError",
@@ -23,10 +25,18 @@ __all__ = [
 
 
 class CertsError(Exception):
-    """The root of the tree; every text is a sentence for the operator of the gate."""
+    """The root of the tree; every text is a sentence for the operator of the gate.
+
+    Attributes:
+        path: the REST path of the object that is at fault; "" where it is the pod itself.
+    """
 
     reason = "CertificatesFailed"
     """The reason of the Event, in Kubernetes' spelling."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class InvalidNameError(CertsError):
@@ -53,13 +63,19 @@ class StoreError(CertsError):
     reason = "AuthorityUnusable"
 
 
+class DirectoryError(CertsError):
+    """A directory of the pod cannot be read or written, for example because it is full."""
+
+    reason = "DirectoryUnusable"
+
+
 class ApiServerError(CertsError):
     """The API server refused a call (``status`` is its HTTP code) or could not be reached (0)."""
 
     reason = "ApiRefused"
 
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, status: int, message: str, path: str = "") -> None:
+        super().__init__(message, path)
         self.status = status
 
 

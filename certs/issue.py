@@ -11,7 +11,7 @@ from cryptography import x509
 from certs import files, pem
 from certs.authority import Authority
 from certs.credentials import CA_CRT, TLS_CRT, TLS_KEY, Credentials
-from certs.errors import AuthorityError, StoreError
+from certs.errors import AuthorityError, DirectoryError
 from certs.lifetimes import Lifetimes
 from certs.names import Names
 
@@ -30,14 +30,14 @@ class Leaf:
 
     @classmethod
     def read(cls, directory: Path) -> Leaf | None:
-        """None if the directory holds no usable leaf; raises StoreError for a directory that cannot be read."""
+        """None if the directory holds no usable leaf; raises DirectoryError for a directory that cannot be read."""
         try:
             found = Credentials.from_files(files.read(directory, (TLS_CRT, TLS_KEY, CA_CRT)))
             return cls(found, x509.load_pem_x509_certificate(found.certificate), pem.parse(found.authorities))
         except (AuthorityError, ValueError):
             return None
         except OSError as error:
-            raise StoreError(f"directory {directory}: {error}") from error
+            raise DirectoryError(f"directory {directory}: {error}") from error
 
     @property
     def ends(self) -> datetime:
@@ -92,7 +92,7 @@ def _put(directory: Path, credentials: Credentials) -> None:
     try:
         files.replace(directory, credentials.files())
     except OSError as error:
-        raise StoreError(f"directory {directory}: {error}") from error
+        raise DirectoryError(f"directory {directory}: {error}") from error
 
 
 def _names(certificate: x509.Certificate) -> set[x509.GeneralName]:

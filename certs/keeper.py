@@ -14,6 +14,7 @@ from certs.issue import Leaf, beside, renew
 from certs.lifetimes import Lifetimes
 from certs.names import Names
 from certs.publish import Configuration, Live
+from certs.report import Note
 from certs.rotation import Seen
 from certs.state import Signer, State
 from certs.store import Store, Stored
@@ -32,7 +33,7 @@ class Look:
         state: the CAs as they are stored now; None where another replica was quicker.
         leaf: the leaf that is served from now on.
         lives: the webhook configurations as they were read.
-        news: what was done, in sentences.
+        news: what was done.
         more: there is something left that can be done at once.
         faults: what could not be done; the rest has been done.
     """
@@ -40,7 +41,7 @@ class Look:
     state: State | None
     leaf: Leaf | None
     lives: tuple[Live, ...]
-    news: tuple[str, ...] = ()
+    news: tuple[Note, ...] = ()
     more: bool = False
     faults: tuple[CertsError, ...] = ()
 
@@ -80,7 +81,7 @@ class Keeper:
         Raises:
             CertsError: the store cannot be used, or the directory of the leaf.
         """
-        news: tuple[str, ...] = ()
+        news: tuple[Note, ...] = ()
         for _ in range(_PASSES):
             found = self._pass()
             news += found.news
@@ -105,7 +106,7 @@ class Keeper:
             news = ()
         issued = self._issue(state, leaf, now)
         published, faults = self._publish(state.bundle, lives)
-        news = (*news, *issued, *published)
+        news = (*news, *map(Note, (*issued, *published)))
         return Look(state, Leaf.read(self.directory) if issued else leaf, lives, news, bool(news), faults)
 
     def _read(self) -> tuple[Live, ...]:
@@ -117,11 +118,12 @@ class Keeper:
         try:
             state, unaccounted = State.parse(stored.files, now)
         except ClockError as error:
-            raise ClockError(f"{self.store}: {error}") from error
+            raise ClockError(f"{self.store}: {error}", self.store.path) from error
         except AuthorityError as error:
             raise StoreError(
                 f"{self.store}: {error}. Correct or delete it. After a deletion, a new CA is made, and the one "
-                "before stays trusted until its leaves are dead."
+                "before stays trusted until its leaves are dead.",
+                self.store.path,
             ) from error
         if unaccounted:
             return rotation.adopt(state, [*unaccounted, *seen.trusted], now, self.lifetimes)
@@ -150,22 +152,23 @@ class Keeper:
         return done, tuple(faults)
 
 
-def _changes(before: State, after: State, store: Store, *, new: bool, published: bool) -> tuple[str, ...]:
-    """The steps of a rotation between two states, in sentences."""
+def _changes(before: State, after: State, store: Store, *, new: bool, published: bool) -> tuple[Note, ...]:
+    """The steps of a rotation between two states. Those that change what is trusted are Events, too."""
     found = [f"made {after.signer.authority}, in {store}"] if new else []
     if after.coming and before.coming is None:
         found.append(f"made {after.coming.authority}, to sign next")
     if after.signer.certificate != before.signer.certificate:
         found.append(f"{after.signer.authority} signs from now on")
-    if published:
-        found += [f"{each.authority} has been read back everywhere" for each in _confirmed(before, after)]
     kept = {each.certificate for each in after.retired}
     found += [
         f"{each.certificate.subject.rfc4514_string()} is no longer trusted: its last leaf is dead"
         for each in before.retired
         if each.certificate not in kept
     ]
-    return (*found, "stored the state of the CAs") if not found else tuple(found)
+    confirmed = [f"{each.authority} has been read back everywhere" for each in _confirmed(before, after)]
+    notes = [Note(each, "AuthorityChanged", store.path) for each in found]
+    notes += map(Note, confirmed if published else [])
+    return tuple(notes) or (Note("stored the state of the CAs"),)
 
 
 def _confirmed(before: State, after: State) -> list[Signer]:

@@ -25,11 +25,11 @@ from certs import pem
 from certs.api import Api
 from certs.errors import ApiServerError
 
-__all__ = ["FIELD_MANAGER", "Configuration", "Live", "publish", "read"]
+__all__ = ["FIELD_MANAGER", "GROUP_VERSION", "Configuration", "Live", "publish", "read"]
 
 FIELD_MANAGER = "modelgate-certs"
 
-_GROUP_VERSION = "admissionregistration.k8s.io/v1"
+GROUP_VERSION = "admissionregistration.k8s.io/v1"
 _Type = Literal["mutating", "validating"]
 
 
@@ -58,7 +58,7 @@ class Configuration:
 
     @property
     def path(self) -> str:
-        return f"/apis/{_GROUP_VERSION}/{self.type}webhookconfigurations/{self.name}"
+        return f"/apis/{GROUP_VERSION}/{self.type}webhookconfigurations/{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Live:
         """All that we say about it."""
         client = {"caBundle": base64.b64encode(bundle).decode()}
         return {
-            "apiVersion": _GROUP_VERSION,
+            "apiVersion": GROUP_VERSION,
             "kind": self.configuration.kind,
             "metadata": {"name": self.configuration.name, "resourceVersion": self.version},
             "webhooks": [{"name": name, "clientConfig": client} for name in self.webhooks],

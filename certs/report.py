@@ -1,51 +1,79 @@
-"""What goes wrong, said once: in a line of text, and as an Event of the cluster."""
+"""What goes wrong and what is changed, said once: in a line of text, and as an Event of the cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import pairwise
 from socket import gethostname
-from typing import Any
+from typing import Final
 
 from certs.api import Api
 from certs.errors import ApiServerError, CertsError
 
-__all__ = ["Events", "Reporter"]
+__all__ = ["Events", "Note", "Reporter"]
 
 # A fault is looked at every few seconds. An Event lives for an hour by default, so an hourly one stays visible.
 _AGAIN = timedelta(hours=1)
 _CONTROLLER = "modelgate.dev/certs"
 _NOTE = 1024  # Kubernetes' limit
+_ADMISSION = "admissionregistration.k8s.io/v1"
+_KINDS: Final = {
+    "configmaps": ("v1", "ConfigMap"),
+    "mutatingwebhookconfigurations": (_ADMISSION, "MutatingWebhookConfiguration"),
+    "secrets": ("v1", "Secret"),
+    "serviceaccounts": ("v1", "ServiceAccount"),
+    "validatingwebhookconfigurations": (_ADMISSION, "ValidatingWebhookConfiguration"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that was done: a sentence for the log and, with a ``reason``, an Event about the object of ``path``."""
+
+    text: str
+    reason: str = ""
+    path: str = ""
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """Events about one Secret, in its namespace; needs the right to create them, and no other."""
+    """Events in one namespace; needs the right to create them there, and no other.
+
+    An Event is about the object of a REST path, or about the pod: ``pod`` and ``uid``, else the name of the host.
+    Events about objects without a namespace are beside the others, so that one command shows all.
+    """
 
     api: Api
     namespace: str
-    secret: str
+    pod: str = ""
+    uid: str = ""
 
-    def warn(self, reason: str, note: str, now: datetime) -> None:
-        """Raises ApiServerError."""
-        self.api.create(f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events", self._event(reason, note, now))
-
-    def _event(self, reason: str, note: str, now: datetime) -> dict[str, Any]:
-        regarding = {"apiVersion": "v1", "kind": "Secret", "namespace": self.namespace, "name": self.secret}
-        return {
+    def create(self, level: str, reason: str, path: str, note: str, now: datetime) -> None:
+        """``level`` is Normal or Warning. Raises ApiServerError."""
+        regarding = _object(path) or self._pod()
+        event = {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
-            "metadata": {"generateName": f"{self.secret[:200]}-", "namespace": self.namespace},
+            "metadata": {"generateName": f"{regarding['name'][:200]}-", "namespace": self.namespace},
             "eventTime": f"{now:%FT%T.%fZ}",
             "reportingController": _CONTROLLER,
             "reportingInstance": gethostname()[:128],
             "action": "KeepCertificates",
             "reason": reason,
-            "regarding": regarding,
+            "regarding": {**regarding, "namespace": self.namespace},
             "note": note[:_NOTE],
-            "type": "Warning",
+            "type": level,
         }
+        self.api.create(f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events", event)
+
+    def _pod(self) -> dict[str, str]:
+        named = {"apiVersion": "v1", "kind": "Pod", "name": self.pod or gethostname()}
+        return named | ({"uid": self.uid} if self.uid else {})
 
 
 @dataclass
@@ -69,12 +97,28 @@ class Reporter:
             if said is None or now - said >= _AGAIN:
                 self._said[str(fault)] = now
                 self.error("%s", fault)
-                self._record(fault, now)
+                self._record("Warning", fault.reason, fault.path, str(fault), now)
 
-    def _record(self, fault: CertsError, now: datetime) -> None:
+    def note(self, note: Note, now: datetime) -> None:
+        """Something that was done."""
+        self.info("%s", note)
+        if note.reason:
+            self._record("Normal", note.reason, note.path, note.text, now)
+
+    def _record(self, level: str, reason: str, path: str, text: str, now: datetime) -> None:
         if self.events is None:
             return
         try:
-            self.events.warn(fault.reason, str(fault), now)
+            self.events.create(level, reason, path, text, now)
         except ApiServerError as error:
             self.error("no Event was created: %s", error)
+
+
+def _object(path: str) -> dict[str, str]:
+    """The object of a REST path; {} for a collection, and for a kind that this package does not know."""
+    parts = path.split("/")
+    for resource, name in pairwise(parts):
+        if resource in _KINDS:
+            version, kind = _KINDS[resource]
+            return {"apiVersion": version, "kind": kind, "name": name}
+    return {}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from certs import rotation
-from certs.errors import CertsError, StoreError
+from certs.errors import CertsError, DirectoryError
 from certs.issue import Leaf
 from certs.keeper import Look
 from certs.lifetimes import Lifetimes
@@ -41,14 +41,14 @@ def summary(look: Look | None, faults: Iterable[CertsError], now: datetime, life
 
 
 def write(directory: Path, content: dict[str, Any]) -> None:
-    """Replace the file at once; raises StoreError where it cannot be written."""
+    """Replace the file at once; raises DirectoryError where it cannot be written."""
     try:
         descriptor, temporary = tempfile.mkstemp(prefix="..", dir=directory)
         with os.fdopen(descriptor, "w") as file:
             json.dump(content, file, indent=1)
         Path(temporary).replace(directory / FILE)
     except OSError as error:
-        raise StoreError(f"directory {directory}: {error}") from error
+        raise DirectoryError(f"directory {directory}: {error}") from error
 
 
 def _of(live: Live, bundle: bytes, leaf: Leaf | None) -> str:

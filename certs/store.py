@@ -29,7 +29,12 @@ class Stored:
 
 
 class Store(Protocol):
-    """One place for the CAs of one gate. ``str(store)`` names it in messages."""
+    """One place for the CAs of one gate. ``str(store)`` names it in messages; ``path`` is its object in the API."""
+
+    @property
+    def path(self) -> str:
+        """The REST path of the object; "" for a place outside the cluster."""
+        ...
 
     def read(self) -> Stored | None:
         """What is stored; None when there is nothing yet."""
@@ -42,6 +47,8 @@ class Store(Protocol):
 
 class DirectoryStore:
     """A directory, for a gate without a cluster. Processes of one machine may share it."""
+
+    path = ""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -89,7 +96,7 @@ class SecretStore:
 
     def read(self) -> Stored | None:
         try:
-            secret = self._api.get(f"{self._collection}/{self._name}")
+            secret = self._api.get(self.path)
         except ApiServerError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
@@ -103,12 +110,16 @@ class SecretStore:
             if before is None:
                 self._api.create(self._collection, self._new(data))
             else:
-                self._api.replace(f"{self._collection}/{self._name}", _changed(before.version, data))
+                self._api.replace(self.path, _changed(before.version, data))
         except ApiServerError as error:
             if error.status == HTTPStatus.CONFLICT or (before and error.status == HTTPStatus.NOT_FOUND):
                 return False
             raise
         return True
+
+    @property
+    def path(self) -> str:
+        return f"{self._collection}/{self._name}"
 
     @property
     def _collection(self) -> str:

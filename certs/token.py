@@ -12,7 +12,7 @@ from pathlib import Path
 
 from certs import files
 from certs.api import Api
-from certs.errors import ApiServerError, StoreError
+from certs.errors import ApiServerError, DirectoryError
 
 __all__ = ["Account", "provide"]
 
@@ -48,7 +48,7 @@ def provide(directory: Path, account: Account, api: Api, now: datetime) -> str:
 
     Raises:
         ApiServerError: the API server refuses, or cannot be reached.
-        StoreError: the directory cannot be written.
+        DirectoryError: the directory cannot be written.
     """
     trusted = api.authorities()
     try:
@@ -57,7 +57,7 @@ def provide(directory: Path, account: Account, api: Api, now: datetime) -> str:
             token, renew = account.request(api)
             files.replace(directory, {_TOKEN: token.encode(), _CA: trusted, _RENEW: renew.isoformat().encode()})
     except OSError as error:
-        raise StoreError(f"directory {directory}: {error}") from error
+        raise DirectoryError(f"directory {directory}: {error}") from error
     return reason
 
 

@@ -54,9 +54,10 @@ FACES: dict[str, dict[str, str]] = {
     },
     "webhook.cluster": {
         "webhook.cluster.backoff": "the waits between attempts, of every thread",
-        "webhook.cluster.events": "loads the kubernetes client",
-        "webhook.cluster.issuer": "loads the kubernetes client",
-        "webhook.cluster.live": "loads the kubernetes client",
+        "webhook.cluster.connection": "what connects to a cluster is imported by name",
+        "webhook.cluster.events": "connects to a cluster",
+        "webhook.cluster.issuer": "connects to a cluster",
+        "webhook.cluster.live": "connects to a cluster",
         "webhook.cluster.view": "the one protocol that facts know",
     },
     "webhook.engine": {

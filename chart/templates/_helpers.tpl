@@ -4,7 +4,8 @@
 {{- else if contains .Chart.Name .Release.Name -}}
 {{- .Release.Name -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name .Chart.Name -}}
+{{- /* 63 characters of a name, less the longest ending of a Service. */ -}}
+{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 52 | trimSuffix "-" -}}
 {{- end -}}
 {{- end -}}
 
@@ -55,7 +56,7 @@ annotations:
 # Otherwise Kubernetes would set MODELGATE_… variables, which are settings.
 enableServiceLinks: false
 securityContext:
-  {{- include "modelgate.podSecurity" . | nindent 2 }}
+  {{- include "modelgate.podSecurity" .root | nindent 2 }}
 {{- with .root.Values.image.pullSecrets }}
 imagePullSecrets:
   {{- range . }}
@@ -95,7 +96,13 @@ topologySpreadConstraints:
 {{- end }}
 {{- if $values.hostNetwork }}
 hostNetwork: true
-dnsPolicy: ClusterFirstWithHostNet
+{{- end }}
+{{- with $values.dnsPolicy | default (ternary "ClusterFirstWithHostNet" "" ($values.hostNetwork | default false)) }}
+dnsPolicy: {{ . }}
+{{- end }}
+{{- with $values.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
@@ -149,8 +156,10 @@ cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "modelgate.f
 {{/* Pod Security Standard "restricted", of the pod … */}}
 {{- define "modelgate.podSecurity" -}}
 runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
+{{- with .Values.runAsUser }}
+runAsUser: {{ . | int64 }}
+runAsGroup: {{ . | int64 }}
+{{- end }}
 seccompProfile:
   type: RuntimeDefault
 {{- end -}}
@@ -163,6 +172,23 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
+{{/* What the user changes of a probe. Takes what it is otherwise. */}}
+{{- define "modelgate.probing" -}}
+{{- range $field, $value := merge (dict) (.change | default dict) .usual }}
+{{ $field }}: {{ $value }}
+{{- end }}
+{{- end -}}
+
+{{/* The fields of a Service that the user decides. */}}
+{{- define "modelgate.families" -}}
+{{- with .Values.service.ipFamilyPolicy }}
+ipFamilyPolicy: {{ . }}
+{{- end }}
+{{- with .Values.service.ipFamilies }}
+ipFamilies: {{ toJson . }}
+{{- end }}
+{{- end -}}
+
 {{/* Where the kubelet finds health. */}}
 {{- define "modelgate.probe" -}}
 {{- if .Values.gate.healthPort -}}port: health{{- else -}}port: https, scheme: HTTPS{{- end -}}
@@ -171,65 +197,6 @@ capabilities:
 {{/* Not empty if the user has given policies. */}}
 {{- define "modelgate.policies" -}}
 {{- if or .Values.policies.configMap .Values.policies.documents -}}yes{{- end -}}
-{{- end -}}
-
-{{/* Every webhook calls the same Service. Takes the path and the root. A caBundle only in mode files: otherwise
-     `modelgate certs` or cainjector owns that field, and a value here would overwrite it with every upgrade. */}}
-{{- define "modelgate.call" -}}
-admissionReviewVersions: [v1]
-sideEffects: None
-# Also match versions that the API server can convert to one of these.
-matchPolicy: Equivalent
-timeoutSeconds: {{ .root.Values.webhooks.timeoutSeconds }}
-clientConfig:
-  service:
-    name: {{ include "modelgate.fullname" .root }}
-    namespace: {{ .root.Release.Namespace }}
-    path: {{ .path }}
-    port: 443
-  {{- if eq .root.Values.certs.mode "files" }}
-  caBundle: {{ .root.Values.certs.files.caBundle | b64enc }}
-  {{- end }}
-{{- end -}}
-
-{{/* The fields that both webhooks share. */}}
-{{- define "modelgate.webhook" -}}
-{{ include "modelgate.call" . }}
-{{- with .root.Values.webhooks.namespaceSelector }}
-namespaceSelector:
-  {{- toYaml . | nindent 2 }}
-{{- else }}
-# No namespaceSelector: a cluster needs none of these kinds to start, and an excluded namespace would bypass the gate.
-{{- end }}
-rules:
-{{- range (include "modelgate.guarded" .root | fromYaml).kinds }}
-  - apiGroups: [{{ .group | quote }}]
-    apiVersions: {{ toJson .versions }}
-    # No subresources: writes of status and scale are not reviewed.
-    resources: {{ toJson .resources }}
-    operations: [CREATE, UPDATE]
-    scope: "*"
-{{- end }}
-{{- end -}}
-
-{{/* As above, for what only the user's policies match. */}}
-{{- define "modelgate.policyWebhook" -}}
-{{ include "modelgate.call" . }}
-failurePolicy: {{ .root.Values.policies.failurePolicy }}
-# Never sent to the gate: what a cluster needs to repair itself, and the gate to start.
-namespaceSelector:
-  matchExpressions:
-    - key: kubernetes.io/metadata.name
-      operator: NotIn
-      values: [kube-system, {{ .root.Release.Namespace }}]
-rules:
-{{- range .root.Values.policies.rules }}
-  - apiGroups: {{ toJson .apiGroups }}
-    apiVersions: {{ toJson .apiVersions }}
-    resources: {{ toJson .resources }}
-    operations: {{ toJson (.operations | default (list "CREATE" "UPDATE")) }}
-    scope: {{ .scope | default "*" | quote }}
-{{- end }}
 {{- end -}}
 
 {{/* What decides how strict the rules are and what they follow: the same for the gate and for the reconciler. */}}

@@ -27,7 +27,7 @@ from tests.e2e.gate import Gate
 from tests.e2e.plane import Plane
 from tests.e2e.reconciling import Reconciler
 from tests.e2e.seeing import with_view
-from webhook.cluster.live import connect
+from webhook.cluster.connection import connect
 
 QUIET = 60
 """Seconds."""

@@ -4,11 +4,14 @@ import contextlib
 import json
 import socket
 import threading
+from datetime import UTC, datetime
 
 import pytest
 
 from certs.api import Api
+from certs.authority import Authority
 from certs.errors import ApiServerError
+from tests.certs.pod import of_a_pod
 
 
 @pytest.fixture
@@ -65,3 +68,34 @@ def test_a_closed_port_is_an_api_error(api):
         port = probe.getsockname()[1]
     with pytest.raises(ApiServerError, match="the API server cannot be reached"):
         api(port).get("/version")
+
+
+@pytest.fixture
+def in_a_pod(tmp_path, monkeypatch):
+    """An API server that a pod finds by its environment; what it was asked, in order."""
+    monkeypatch.setattr("certs.api._ACCOUNT", tmp_path)
+    with of_a_pod(tmp_path, monkeypatch) as asked:
+        yield asked
+
+
+def test_in_a_pod_the_api_server_is_verified_and_the_token_of_the_moment_is_sent(in_a_pod, tmp_path):
+    api = Api()
+    api.apply("/apis/x", {"a": 1}, "me")
+    (tmp_path / "token").write_text("second")
+    api.apply("/apis/x", {"a": 1}, "me")
+    assert in_a_pod == [
+        ("/apis/x?fieldManager=me&force=true", f"Bearer {token}", b'{"a": 1}') for token in ("first", "second")
+    ]
+    assert api.authorities() == (tmp_path / "ca.crt").read_bytes()
+
+
+@pytest.mark.usefixtures("in_a_pod")
+def test_in_a_pod_a_server_of_another_ca_and_a_token_that_is_gone_are_api_errors(tmp_path):
+    api = Api()
+    (tmp_path / "token").unlink()
+    with pytest.raises(ApiServerError, match="the API server cannot be reached"):
+        api.apply("/apis/x", {}, "me")
+    (tmp_path / "token").write_text("t")
+    (tmp_path / "ca.crt").write_bytes(Authority.create(datetime.now(UTC)).bundle)
+    with pytest.raises(ApiServerError, match="certificate verify failed"):
+        Api().apply("/apis/x", {}, "me")

@@ -3,7 +3,7 @@ from cryptography import x509
 
 from certs.authority import Authority
 from certs.credentials import Credentials
-from certs.errors import StoreError
+from certs.errors import DirectoryError
 from certs.issue import Leaf, issue
 from certs.lifetimes import Lifetimes
 from certs.names import LOCAL, Names
@@ -88,5 +88,5 @@ def test_a_missing_or_spoiled_file_is_made_anew(tmp_path, name):
 
 def test_a_directory_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(StoreError, match=r"directory .*file/tls: \[Errno 20\] Not a directory"):
+    with pytest.raises(DirectoryError, match=r"directory .*file/tls: \[Errno 20\] Not a directory"):
         issue(tmp_path / "file" / "tls", ca(), SERVICE, NOW)

@@ -5,8 +5,9 @@ from datetime import timedelta
 import pytest
 
 from certs.api import _ahead
-from certs.errors import ApiServerError, ClockError, StoreError
-from certs.report import Events, Reporter
+from certs.errors import ApiServerError, ClockError, DirectoryError, PublishError, StoreError
+from certs.publish import Configuration
+from certs.report import Events, Note, Reporter
 from tests.certs.material import HOUR, NOW
 
 SECOND = timedelta(seconds=1)
@@ -35,7 +36,7 @@ def to(lines):
 
 def test_a_fault_is_said_once_and_hourly_and_its_end_is_said(said):
     api = Recorder()
-    reporter = Reporter(to(said), to(said), Events(api, "ns", "ca"))
+    reporter = Reporter(to(said), to(said), Events(api, "ns", "gate-0", "1"))
     for seconds in range(0, 3605, 5):
         reporter.tell([StoreError("spoiled")], NOW + seconds * SECOND)
     assert said == ["spoiled", "spoiled"]
@@ -44,17 +45,54 @@ def test_a_fault_is_said_once_and_hourly_and_its_end_is_said(said):
     assert len(api.events) == 2
 
 
-def test_each_fault_has_an_event_of_its_own_reason(said):
+SECRET = "/api/v1/namespaces/ns/secrets/ca"
+FAULTS = [
+    (StoreError("spoiled", SECRET), "AuthorityUnusable", "v1", "Secret", "ca"),
+    (ApiServerError(403, "no", SECRET), "ApiRefused", "v1", "Secret", "ca"),
+    (ApiServerError(403, "no", "/api/v1/namespaces/ns/secrets"), "ApiRefused", "v1", "Pod", "gate-0"),
+    (
+        ApiServerError(403, "no", "/api/v1/namespaces/ns/serviceaccounts/view/token"),
+        *("ApiRefused", "v1", "ServiceAccount", "view"),
+    ),
+    (
+        PublishError("absent", Configuration("validating", "gate").path),
+        *("BundleNotPublished", "admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "gate"),
+    ),
+    (DirectoryError("directory /tls: No space left on device"), "DirectoryUnusable", "v1", "Pod", "gate-0"),
+    (ClockError("behind"), "ClockWrong", "v1", "Pod", "gate-0"),
+]
+
+
+@pytest.mark.parametrize(("fault", "reason", "version", "kind", "name"), FAULTS)
+def test_each_fault_is_an_event_about_the_object_that_is_at_fault(said, fault, reason, version, kind, name):
     api = Recorder()
-    Reporter(to(said), to(said), Events(api, "ns", "ca")).tell([ClockError("late" * 500), StoreError("spoiled")], NOW)
-    assert [path for path, _ in api.events] == ["/apis/events.k8s.io/v1/namespaces/ns/events"] * 2
-    assert [event["reason"] for _, event in api.events] == ["ClockWrong", "AuthorityUnusable"]
+    Reporter(to(said), to(said), Events(api, "ns", "gate-0", "1")).tell([fault], NOW)
+    ((path, event),) = api.events
+    assert path == "/apis/events.k8s.io/v1/namespaces/ns/events"
+    assert (event["reason"], event["type"]) == (reason, "Warning")
+    pod = {"uid": "1"} if kind == "Pod" else {}
+    assert event["regarding"] == {"apiVersion": version, "kind": kind, "name": name, "namespace": "ns", **pod}
+
+
+def test_the_note_of_an_event_is_as_long_as_kubernetes_allows(said):
+    api = Recorder()
+    Reporter(to(said), to(said), Events(api, "ns")).tell([ClockError("late" * 500)], NOW)
     assert len(api.events[0][1]["note"]) == 1024
-    assert api.events[0][1]["regarding"] == {"apiVersion": "v1", "kind": "Secret", "namespace": "ns", "name": "ca"}
+
+
+def test_what_was_done_is_a_line_and_with_a_reason_an_event_that_does_not_warn(said):
+    api = Recorder()
+    reporter = Reporter(to(said), to(said), Events(api, "ns"))
+    reporter.note(Note("issued"), NOW)
+    reporter.note(Note("made a CA", "AuthorityChanged", SECRET), NOW)
+    assert said == ["issued", "made a CA"]
+    assert [(each["type"], each["reason"], each["regarding"]["kind"]) for _, each in api.events] == [
+        ("Normal", "AuthorityChanged", "Secret")
+    ]
 
 
 def test_without_the_right_to_create_events_the_fault_is_still_said(said):
-    reporter = Reporter(to(said), to(said), Events(Recorder(ApiServerError(403, "HTTP 403: no")), "ns", "ca"))
+    reporter = Reporter(to(said), to(said), Events(Recorder(ApiServerError(403, "HTTP 403: no")), "ns"))
     reporter.tell([StoreError("spoiled")], NOW)
     assert said == ["spoiled", "no Event was created: HTTP 403: no"]
 

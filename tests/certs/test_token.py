@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from certs.errors import ApiServerError, StoreError
+from certs.errors import ApiServerError, DirectoryError
 from certs.token import Account, provide
 from tests.certs.material import NOW
 
@@ -72,5 +72,5 @@ def test_an_answer_without_a_token_is_refused(tmp_path):
 
 def test_a_directory_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(StoreError, match=f"directory {tmp_path}/file: "):
+    with pytest.raises(DirectoryError, match=f"directory {tmp_path}/file: "):
         provide(tmp_path / "file", ACCOUNT, Issuer(), NOW)

@@ -103,6 +103,16 @@ def some_namespaces_only(_world):
     pass
 
 
+@fault("namespace-excluded")
+def some_objects_only(world):
+    world.webhook()["objectSelector"] = {"matchLabels": {"gate": "on"}}
+
+
+@fault("namespace-excluded")
+def a_match_condition_by_hand(world):
+    world.webhook("Mutating")["matchConditions"] = [{"name": "never", "expression": "false"}]
+
+
 @fault("timeout-long", "webhooks.timeoutSeconds=30")
 def slow_to_give_up(_world):
     pass
@@ -271,13 +281,11 @@ def reconciler_gives_way(world):
     world.metrics["reconciler-0"] = 'modelgate_held_back{api="llmkube",manager="manager"} 1.0\n'
 
 
-@fault("left-over", POLICIES)
-def an_upgrade_without_policies_that_left_their_webhooks(world):
-    for each in world.of("Deployment"):
-        (container,) = (
-            c for c in each["spec"]["template"]["spec"]["containers"] if c["name"] in {"gate", "reconciler"}
-        )
-        container["args"] = [arg for arg in container["args"] if not arg.startswith("--admission-policies")]
+@fault("left-over")
+def webhooks_of_a_name_that_the_release_had_before(world):
+    old = deepcopy(world.find("MutatingWebhookConfiguration"))
+    old["metadata"]["name"] = "modelgate-before"
+    world.objects.append(old)
 
 
 @fault("replicas-together")

@@ -74,7 +74,8 @@ def configurations(*sets: str, release: str = "modelgate") -> list[Object]:
 
 
 def webhooks(*sets: str) -> list[Object]:
-    return [webhook for each in configurations(*sets) for webhook in each["webhooks"]]
+    """Those that are called for something: without policies.rules, their webhooks are there and are not."""
+    return [webhook for each in configurations(*sets) for webhook in each["webhooks"] if webhook["rules"]]
 
 
 def pods(*sets: str) -> dict[str, Object]:

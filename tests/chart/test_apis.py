@@ -3,7 +3,7 @@
 import pytest
 
 import reconciler.audit
-from tests.chart.helm import APIS, CHART, configurations, containers, of_kind, pods, rendered, run, values, webhooks
+from tests.chart.helm import APIS, CHART, containers, of_kind, pods, rendered, run, values, webhooks
 from tests.chart.test_pods import parsed
 from tests.chart.test_rights import rights
 from tests.definitions import definitions
@@ -76,6 +76,6 @@ def test_without_any_api_there_is_nothing_to_guard():
 
 def test_kinds_replace_those_of_the_apis_for_the_webhooks_only():
     kinds = 'kinds=[{"group":"ome.io","versions":["v1beta1"],"resources":["inferenceservices"]}]'
-    for configuration in configurations(kinds):
-        assert groups(configuration["webhooks"][0]["rules"]) == {"ome.io"}
+    for webhook in webhooks(kinds):
+        assert groups(webhook["rules"]) == {"ome.io"}
     assert rights("modelgate-view", kinds) == rights("modelgate-view")

@@ -219,7 +219,7 @@ def test_users_get_the_kinds_through_the_clusters_own_roles_if_wanted():
 def test_new_policies_are_a_new_config_map_so_that_pods_with_the_old_one_keep_it():
     def name(text):
         sets = (f"policies.documents={json.dumps({'mine.yaml': text})}",)
-        (found,) = of_kind("ConfigMap", *sets)
+        (found,) = [each for each in of_kind("ConfigMap", *sets) if "mine.yaml" in each["data"]]
         sources = next(each for each in pods(*sets)["gate"]["volumes"] if each["name"] == "policies")
         assert sources["projected"]["sources"] == [{"configMap": {"name": found["metadata"]["name"]}}]
         return found["metadata"]["name"]

@@ -109,9 +109,10 @@ def test_the_chart_passes_its_own_lint_without_a_word(chart):
     ],
 )
 def test_everything_is_named_after_the_release(release, sets, name):
-    assert {each["metadata"]["name"] for each in configurations(*sets, release=release)} == {name}
+    assert {each["metadata"]["name"] for each in configurations(*sets, release=release)} == {name, f"{name}-policies"}
+    endings = ("", "-policies", "-view", "-reconciler", "-ca-bundle-only", "-webhooks")
     for each in rendered(*sets, release=release):
-        assert each["metadata"]["name"] in {name, f"{name}-view", f"{name}-reconciler", f"{name}-ca-bundle-only"}
+        assert each["metadata"]["name"] in {f"{name}{ending}" for ending in endings}
 
 
 def test_every_object_says_whose_it_is():

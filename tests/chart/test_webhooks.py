@@ -6,6 +6,7 @@ import json
 import pytest
 
 from tests.chart.helm import NAMESPACE, POLICIES, configurations, of_kind, rendered, values, webhooks
+from tests.chart.test_certificates import FILES, MANAGED
 from tests.definitions import definitions
 
 # Two kinds, one of them under two versions, as later kinds will be.
@@ -142,8 +143,7 @@ def test_no_namespace_is_a_way_around_the_gate(sets):
     guarding = [each for each in webhooks(*sets) if "policies" not in each["name"]]
     assert len(guarding) == 2
     for webhook in guarding:
-        assert "namespaceSelector" not in webhook
-        assert "objectSelector" not in webhook
+        assert (webhook["namespaceSelector"], webhook["objectSelector"]) == ({}, {})
         assert {rule["scope"] for rule in webhook["rules"]} == {"*"}
 
 
@@ -152,7 +152,7 @@ def test_only_the_value_for_it_exempts_a_namespace_and_it_does_so_for_both_webho
     selector = {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["x"]}]}
     chosen = webhooks(f"webhooks.namespaceSelector={json.dumps(selector)}")
     assert [each["namespaceSelector"] for each in chosen] == [selector, selector]
-    assert ["objectSelector" in each for each in chosen] == [False, False]
+    assert [each["objectSelector"] for each in chosen] == [{}, {}]
 
 
 @pytest.mark.parametrize("sets", [(), (MORE,), ("gate.replicas=0",), ("reconciler.enabled=false",), (POLICIES,)])
@@ -161,11 +161,12 @@ def test_ca_bundle_is_never_rendered(sets):
 
 
 def test_the_names_by_which_the_ca_bundle_is_applied_never_change():
-    assert [(each["metadata"]["name"], each["webhooks"][0]["name"]) for each in configurations()] == [
-        ("modelgate", "mutate.modelgate.dev"),
-        ("modelgate", "validate.modelgate.dev"),
+    assert [(each["metadata"]["name"], [hook["name"] for hook in each["webhooks"]]) for each in configurations()] == [
+        ("modelgate", ["mutate.modelgate.dev"]),
+        ("modelgate-policies", ["mutate-policies.modelgate.dev"]),
+        ("modelgate", ["validate.modelgate.dev"]),
+        ("modelgate-policies", ["validate-policies.modelgate.dev"]),
     ]
-    assert [len(each["webhooks"]) for each in configurations()] == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -230,11 +231,40 @@ def test_a_cluster_depends_on_the_gate_for_other_kinds_only_where_it_is_told_to(
     assert [each["failurePolicy"] for each in webhooks(*sets)] == ["Ignore", policy, "Fail", policy]
 
 
-def test_those_webhooks_are_in_configurations_that_come_and_go_with_them():
-    """A webhook that left a configuration that stays would leave its caBundle behind."""
-    assert [each["metadata"]["name"] for each in configurations(POLICIES)] == ["modelgate", "modelgate-policies"] * 2
-    assert [len(each["webhooks"]) for each in configurations(POLICIES)] == [1] * 4
-    assert "policies" not in repr(configurations('policies.configMap="mine"'))
+@pytest.mark.parametrize("sets", [(), (POLICIES,), ('policies.configMap="mine"',), (FILES,)])
+def test_every_release_has_the_same_configurations_so_that_an_upgrade_that_fails_leaves_none(sets):
+    """Without rules of their own they are called for nothing, and say so: an upgrade then removes what was set."""
+    found = [(each["metadata"]["name"], len(each["webhooks"])) for each in configurations(*sets)]
+    assert found == [("modelgate", 1), ("modelgate-policies", 1)] * 2
+    called = {webhook["name"] for webhook in webhooks(*sets)}
+    assert {name for name in called if "policies" in name} == (
+        {"mutate-policies.modelgate.dev", "validate-policies.modelgate.dev"} if sets == (POLICIES,) else set()
+    )
+
+
+@pytest.mark.parametrize("sets", [(), (POLICIES,), ('webhooks.annotations={"a":"b"}', 'commonLabels={"team":"x"}')])
+def test_what_is_put_back_is_what_the_chart_has(sets):
+    (template,) = [each for each in of_kind("ConfigMap", *sets) if "owner" in each["data"]]
+    assert template["data"]["owner"] in {each["metadata"]["name"] for each in of_kind("ClusterRole", *sets)}
+    for each in configurations(*sets):
+        key = f"{each['kind'].removesuffix('WebhookConfiguration').lower()}.{each['metadata']['name']}"
+        kept = json.loads(template["data"][key])
+        metadata = {key: each["metadata"].get(key, {}) for key in ("labels", "annotations")}
+        assert kept == {**metadata, "webhooks": each["webhooks"]}
+
+
+@pytest.mark.parametrize("sets", [("webhooks.restore=false",), ("certs.guard=false",), (FILES,), (MANAGED,)])
+def test_nothing_is_put_back_where_our_account_may_not_make_a_configuration(sets):
+    assert of_kind("ConfigMap", *sets) == []
+    assert "--restore" not in repr(rendered(*sets))
+    assert "create" not in repr(
+        [
+            key
+            for role in of_kind("ClusterRole", *sets)
+            for key in role["rules"]
+            if "admissionregistration.k8s.io" in key["apiGroups"]
+        ]
+    )
 
 
 def test_only_what_is_being_deleted_passes_validation_unseen():

@@ -44,7 +44,11 @@ class Gate:
         self._tls = plane.folder / "tls"
         self._log = plane.folder / "modelgate.log"  # beside those of the plane: kept with them
         self._port = free_port()
-        self._configurations = [each for each in rendered(plane) if each["kind"].endswith("WebhookConfiguration")]
+        self._configurations = [
+            each
+            for each in rendered(plane)
+            if each["kind"].endswith("WebhookConfiguration") and each["metadata"]["name"] == NAME
+        ]
         self._process: Process | None = None
 
     def __enter__(self) -> Self:

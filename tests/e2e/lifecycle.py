@@ -39,6 +39,11 @@ ALARM = 10  # seconds until a metric tells of a configuration that is gone
 TEAM = "life"
 PATH = f"/apis/inference.llmkube.dev/v1alpha1/namespaces/{TEAM}/models"
 KINDS = ("mutating", "validating")
+EVERYTHING = (
+    "configmaps,deployments,leases,networkpolicies,poddisruptionbudgets,pods,rolebindings,roles,secrets,serviceaccounts,"
+    "services,clusterrolebindings,clusterroles,mutatingwebhookconfigurations,validatingadmissionpolicies,"
+    "validatingadmissionpolicybindings,validatingwebhookconfigurations"
+)
 CA_ENDS = re.compile(r"^modelgate_ca_not_after_seconds (\S+)$", re.MULTILINE)
 
 BROKEN = """
@@ -153,22 +158,52 @@ class Life:
         wait_until(lambda: not self._served() & self._ca_ends, "certificates of the new CA", 120)
 
     def delete_configuration(self, kind: str) -> None:
-        """A metric of each gate tells. Helm makes the configuration again, and the gate its bundle."""
+        """It is put back, with its bundle. Objects pass meanwhile, and no call fails."""
         start = time.monotonic()
         self.node.kubectl("delete", f"{kind}webhookconfiguration", NAME)
-        absent = f'modelgate_ca_bundle_state{{configuration="{kind}/{NAME}",state="absent"}} 1'
-        wait_until(lambda: all(absent in each for each in self._metrics()), "all gates to tell", 60)
-        self._span.alarmed = time.monotonic() - start
-        start = time.monotonic()
-        self._upgrade(effective=False)
-        wait_until(lambda: self._bundle(kind), "the bundle", 60)
+        wait_until(lambda: self._bundle(kind), "the configuration", 60)
         self._span.trusted = time.monotonic() - start
         self._in_effect()
+
+    def break_glass(self) -> None:
+        """As docs/operations.md has it. A metric of each gate tells, and everything passes."""
+        start = time.monotonic()
+        self.release("delete", "configmap", f"{NAME}-webhooks")
+        self.node.kubectl("delete", *(f"{kind}webhookconfiguration/{NAME}" for kind in KINDS))
+        absent = [f'modelgate_ca_bundle_state{{configuration="{kind}/{NAME}",state="absent"}} 1' for kind in KINDS]
+        wait_until(lambda: all(each in text for text in self._metrics() for each in absent), "all gates to tell", 60)
+        self._span.alarmed = time.monotonic() - start
+        wait_until(lambda: out_of_effect(self.node.kubectl), "the gate to be out of the way")
+
+    def end_break_glass(self) -> None:
+        """Until the bundle is there, a call may fail: Helm makes the configurations without it."""
+        start = time.monotonic()
+        self._upgrade(flags=("--force-conflicts",))
         self._span.excused = start, time.monotonic()
 
+    def fail_upgrade(self) -> None:
+        """The gate was scaled by hand: Helm refuses, when half of the upgrade is applied."""
+        self.release("scale", "deployment", NAME, "--replicas=3")
+        rules = [{"apiGroups": ["inference.llmkube.dev"], "apiVersions": ["*"], "resources": ["models/status"]}]
+        given = json.dumps({"documents": {"mine.yaml": BROKEN.replace("<= <=", "<=")}, "rules": rules})
+        flags = (f"--namespace={NAMESPACE}", "--reset-then-reuse-values", f"--set-json=policies={given}")
+        answer = self.node.helm.run("upgrade", NAME, CHART, *flags, "--wait", "--timeout=20s")
+        assert "conflict" in answer.err, answer
+        self._in_effect()
+
+    def upgrade_after_it(self) -> None:
+        self._upgrade(flags=("--force-conflicts",))
+        found = self.node.kubectl.json("get", *(f"{kind}webhookconfiguration/{NAME}-policies" for kind in KINDS))
+        assert not [hook for each in found["items"] for hook in each["webhooks"] if hook.get("rules")]
+
     def uninstall(self) -> None:
+        """Nothing of the release is left but the CA and the Lease, which the notes name."""
         self._helm("uninstall")
         wait_until(lambda: out_of_effect(self.node.kubectl), "the API server to forget the gate")
+        self.release("wait", "--for=delete", "pod", "--all", "--timeout=60s")
+        ours = f"--selector=app.kubernetes.io/name={NAME}"
+        left = self.release("get", EVERYTHING, ours, "--output=name").split()
+        assert left == [f"secret/{NAME}-ca"], left
 
     def _install(self, *sets: str) -> None:
         repository, _, tag = self._image.rpartition(":")
@@ -176,10 +211,9 @@ class Life:
         self._helm("install", str(CHART), *(f"--set={each}" for each in given))
         self._in_effect()
 
-    def _upgrade(self, *sets: str, effective: bool = True) -> None:
-        self._helm("upgrade", str(CHART), "--reset-then-reuse-values", *(f"--set={each}" for each in sets))
-        if effective:
-            self._in_effect()
+    def _upgrade(self, *sets: str, flags: Iterable[str] = ()) -> None:
+        self._helm("upgrade", str(CHART), "--reset-then-reuse-values", *(f"--set={each}" for each in sets), *flags)
+        self._in_effect()
 
     def _helm(self, verb: str, *flags: str) -> None:
         self.node.helm(verb, NAME, *flags, f"--namespace={NAMESPACE}", "--wait", "--timeout=2m")
@@ -222,6 +256,10 @@ STEPS: dict[str, Callable[[Life], None]] = {
     "Secret of the CA deleted": Life.delete_secret,
     "certificates of the next CA": Life.change_leaves,
     **{f"{kind} configuration deleted": partial(Life.delete_configuration, kind=kind) for kind in KINDS},
+    "break-glass": Life.break_glass,
+    "its end": Life.end_break_glass,
+    "upgrade that fails": Life.fail_upgrade,
+    "next upgrade": Life.upgrade_after_it,
     "uninstall": Life.uninstall,
     "install again": Life.install,
     "uninstall again": Life.uninstall,
@@ -233,6 +271,8 @@ SHORT = (
     "rollback of it",
     "Secret of the CA deleted",
     "validating configuration deleted",
+    "break-glass",
+    "its end",
     "uninstall",
 )
 """What the suite takes the time for; test_restarts.py and test_rotation.py have the restarts and the certificates."""

@@ -9,6 +9,7 @@ from pathlib import Path
 # What is used from Debian, by the file that tells whether it is there.
 DEBIAN = {
     "/usr/bin/buildah": "buildah",
+    "/usr/bin/docker-registry": "docker-registry",
     "/usr/bin/gcc": "gcc",
     "/usr/bin/nsenter": "util-linux",
     "/usr/include/seccomp.h": "libseccomp-dev",

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,27 @@ def container(image):
     assert config["User"] == "65532:65532"
     yield name, config["Entrypoint"]
     buildah("rm", name)
+
+
+MEGABYTES = 150
+PROGRAMS = ("sh", "bash", "dash", "busybox", "apt", "dpkg", "pip", "pip3", "curl", "perl")
+
+
+def test_the_image_is_small_and_has_no_shell_and_no_package_manager(image, container):
+    name, entrypoint = container
+    assert entrypoint == ["modelgate"]
+    size = int(json.loads(buildah("images", "--json", image))[0]["size"].split()[0].split(".")[0])
+    assert size <= MEGABYTES
+    root = Path(buildah("mount", name))
+    programs = [
+        path for path in (*root.glob("**/bin/*"), *root.glob("**/sbin/*")) if not path.name.startswith("python")
+    ]
+    assert not {path.name for path in programs} & set(PROGRAMS)
+    assert {path.name for path in programs} >= {"modelgate", "kubectl-modelgate"}
+    packages = {path.name for path in (root / "var/lib/dpkg/status.d").iterdir()}
+    assert packages >= {"libc6", "libssl3", "libpython3.11-stdlib"}
+    assert all((root / "usr/share/doc" / each / "copyright").is_file() for each in packages)
+    buildah("umount", name)
 
 
 def test_the_image_checks_a_mounted_folder(container, tmp_path):

@@ -13,6 +13,7 @@ from base64 import b64encode
 import pytest
 import yaml
 
+from tests.chart.test_snapshots import SETS
 from tests.e2e.gate import CHART, CHECKOUT, NAME, NAMESPACE, modelgate
 from tests.e2e.kubectl import Refused
 from tests.e2e.plane import Plane
@@ -201,3 +202,30 @@ def test_doctor_sees_what_a_real_api_server_has(cluster, charts):
     more = diagnosed(cluster, f"--namespace={NAMESPACE}")
     assert ("configuration-missing", f"ValidatingWebhookConfiguration {NAME}") in more
     assert ("right-missing", f"ServiceAccount {NAMESPACE}/{NAME}-view") in more
+
+
+CHOICES = (
+    'gate.strategy={"rollingUpdate":{"maxSurge":"100%","maxUnavailable":"100%"}}',
+    'gate.probes={"startup":{"failureThreshold":1},"readiness":{"successThreshold":3},"liveness":{"timeoutSeconds":1}}',
+    'gate.dnsPolicy="None"',
+    'gate.dnsConfig={"nameservers":["10.0.0.1"]}',
+    'gate.extraContainers=[{"name":"more","image":"x"}]',
+    'reconciler.strategy={"type":"Recreate"}',
+    'service={"annotations":{"a":"b"},"ipFamilyPolicy":"PreferDualStack","ipFamilies":["IPv4"]}',
+    'webhooks.annotations={"a":"b"}',
+    "runAsUser=null",
+)
+INSTALLED = ("cert-manager.io/", "monitoring.coreos.com/")  # kinds of programs that are not in this cluster
+
+
+@pytest.mark.parametrize("name", [*SETS, "choices"])
+def test_what_the_charts_schema_accepts_the_api_server_accepts(cluster, name):
+    sets = [f"--set-json={each}" for each in SETS.get(name, CHOICES)]
+    text = cluster.helm("template", NAME, CHART, f"--namespace={NAMESPACE}", "--skip-tests", *sets)
+    every = [each for each in yaml.load_all(text, Loader=yaml.CSafeLoader) if each]
+    objects = [each for each in every if not each["apiVersion"].startswith(INSTALLED)]
+    places = {place for each in objects if (place := each["metadata"].get("namespace"))} - {"default"}
+    for place in places:
+        cluster.kubectl.send("apply", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place}})
+    stream = yaml.dump_all(objects, Dumper=yaml.CSafeDumper)
+    cluster.kubectl("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-", stdin=stream)

@@ -18,7 +18,7 @@ from tests.e2e.models import bad_model, model
 from tests.e2e.processes import wait_until
 from tests.e2e.reconciling import ACCOUNT, Reconciler, condition, events, wait_for
 from webhook.admission.stamp import Stamp
-from webhook.cluster.live import connect
+from webhook.cluster.connection import connect
 
 pytestmark = pytest.mark.usefixtures("reconciler")
 

@@ -25,7 +25,7 @@ from tests.e2e.processes import Process, wait_until
 from tests.e2e.test_certs import kubeconfig_of
 from tests.e2e.widgets import CHART, GROUP, GUARDED, definition, widget
 from webhook.cluster.api import Reader
-from webhook.cluster.live import connect
+from webhook.cluster.connection import connect
 from webhook.cluster.reflector import Reflector
 from webhook.cluster.resource import APIResource
 

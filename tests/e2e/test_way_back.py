@@ -59,15 +59,21 @@ def failure_policy(cluster):
 
 
 def documented(number):
-    """The kubectl command of a step of the section Break-glass, without the name of the program."""
+    """The kubectl commands of a step of the section Break-glass, without the name of the program."""
     page = (CHECKOUT / "docs/operations.md").read_text().partition("## Break-glass")[2].partition("\n## ")[0]
-    step = page.partition(f"\n{number}. ")[2].partition("\n\n" + f"{number + 1}. ")[0]
-    command = re.search(r"kubectl ([^`]+)", step)[1].replace("\\\n", " ")
-    return [word.strip("'") for word in re.findall(r"'[^']*'|\S+", command)]
+    step = page.partition(f"\n{number}. ")[2].partition(f"\n{number + 1}. ")[0].partition("\nThe end of it")[0]
+    commands = re.findall(r"^ +kubectl (.+)$", step.replace("\\\n", " "), re.MULTILINE)
+    return [[word.strip("'") for word in re.findall(r"'[^']*'|\S+", command)] for command in commands]
+
+
+def run(cluster, number):
+    """A step of that section."""
+    for command in documented(number):
+        cluster.kubectl(*command)
 
 
 def test_break_glass_and_its_end_are_the_commands_of_the_page(cluster):
-    cluster.kubectl(*documented(2))
+    run(cluster, 2)
     assert failure_policy(cluster) == "Ignore"
     assert "fails-open" in {check for check, _ in diagnosed(cluster)}
     with pytest.raises(Refused, match="conflict with"):
@@ -79,7 +85,7 @@ def test_break_glass_and_its_end_are_the_commands_of_the_page(cluster):
 
 
 def test_configurations_that_were_deleted_to_get_the_gate_out_of_the_way_come_back(cluster):
-    cluster.kubectl(*documented(4))
+    run(cluster, 4)
     assert "configuration-missing" in {check for check, _ in diagnosed(cluster)}
     cluster.helm(*UPGRADE, "--force-conflicts")
     assert failure_policy(cluster) == "Fail"
@@ -95,15 +101,74 @@ def test_a_change_by_hand_is_taken_back_by_force(cluster, change):
     assert spec["replicas"] == 2
 
 
-def test_webhooks_that_an_upgrade_left_are_named_with_the_command_that_deletes_them(cluster):
-    """Helm compares with the last upgrade that ended well, so it does not see what the one that failed has made."""
-    cluster.kubectl(*documented(2))
+def called_for_policies(cluster):
+    """The webhooks for users' policies that are called for something."""
+    found = cluster.kubectl.json("get", *both(f"{NAME}-policies"))["items"]
+    return [hook["name"] for each in found for hook in each["webhooks"] if hook.get("rules")]
+
+
+def test_an_upgrade_that_fails_leaves_no_webhook_that_the_next_one_and_the_end_do_not_take_away(cluster):
+    """Helm compares with the last upgrade that ended well, and does not see what the one that failed has made."""
+    run(cluster, 2)
     with pytest.raises(Refused, match="conflict with"):
         cluster.helm(*UPGRADE, *POLICIES)
+    assert called_for_policies(cluster), "half of it is applied"
     cluster.helm(*UPGRADE[:-1], "--reset-values", "--force-conflicts")
-    left = {about for check, about in diagnosed(cluster) if check == "left-over"}
-    assert left == {f"{kind}WebhookConfiguration {NAME}-policies" for kind in ("Mutating", "Validating")}
+    assert called_for_policies(cluster) == []
+    assert "left-over" not in {check for check, _ in diagnosed(cluster)}
+    cluster.helm("uninstall", NAME, f"--namespace={NAMESPACE}")
+    assert {check for check, _ in diagnosed(cluster)} == {"gate-missing"}
+
+
+def test_a_rollback_of_an_upgrade_that_failed_takes_its_webhooks_away(cluster):
+    cluster.kubectl("scale", "deployment", NAME, "--replicas=3", f"--namespace={NAMESPACE}")
+    with pytest.raises(Refused, match="conflict with"):
+        cluster.helm(*UPGRADE, *POLICIES, "--set=gate.replicas=4")
+    cluster.helm("rollback", NAME, "1", f"--namespace={NAMESPACE}", "--force-conflicts")
+    assert called_for_policies(cluster) == []
+
+
+def test_webhooks_without_a_release_are_named_with_the_command_that_deletes_them(cluster):
+    """As the charts before 0.2 left them."""
+    guard = f"mutatingwebhookconfiguration/{NAME}"
+    orphan = cluster.kubectl.json("get", guard)
+    orphan["metadata"] = {"name": "before", "labels": orphan["metadata"]["labels"]}
+    cluster.kubectl.send("create", orphan)
+    assert ("left-over", "MutatingWebhookConfiguration before") in diagnosed(cluster)
     cluster.helm("uninstall", NAME, f"--namespace={NAMESPACE}")
     assert {check for check, _ in diagnosed(cluster)} == {"gate-missing", "left-over"}
-    cluster.kubectl("delete", *both(f"{NAME}-policies"))
+    cluster.kubectl("delete", "mutatingwebhookconfiguration", "before")
     assert {check for check, _ in diagnosed(cluster)} == {"gate-missing"}
+
+
+def patched(kind, name, *operations):
+    return "patch", kind, name, "--type=json", f"-p={json.dumps(operations)}"
+
+
+def put(path, value):
+    return {"op": "replace", "path": path, "value": value}
+
+
+VALIDATING, MUTATING = ((f"{kind}webhookconfiguration", NAME) for kind in ("validating", "mutating"))
+EVERYTHING = (put("/webhooks/0/rules/0/apiGroups", ["*"]), put("/webhooks/0/rules/0/resources", ["*"]))
+SELECTOR = put("/webhooks/0/namespaceSelector", {"matchLabels": {"a": "b"}})
+CHANGED = {
+    "configuration-missing": ("delete", f"mutatingwebhookconfiguration/{NAME}-policies"),
+    "rule-too-wide": patched(*VALIDATING, *EVERYTHING),
+    "kind-not-guarded": patched(*MUTATING, put("/webhooks/0/rules/1/operations", ["CREATE"])),
+    "namespace-excluded": patched(*MUTATING, SELECTOR),
+    "timeout-long": patched(*MUTATING, put("/webhooks/0/timeoutSeconds", 30)),
+    "service-wrong": patched("service", NAME, put("/spec/selector", {"app": "other"})),
+    "right-missing": patched("clusterrole", f"{NAME}-view", put("/rules", [])),
+    "guard-missing": ("delete", f"validatingadmissionpolicybinding/{NAME}-ca-bundle-only"),
+    "network-closed": patched("networkpolicy", NAME, put("/spec/ingress/0/ports/0/port", 1)),
+}
+
+
+def test_each_change_by_hand_is_found_and_taken_back_by_the_upgrade_that_doctor_and_page_name(cluster):
+    usual = diagnosed(cluster)
+    for change in CHANGED.values():
+        cluster.kubectl(*change, f"--namespace={NAMESPACE}")
+    assert {check for check, _ in diagnosed(cluster)} >= CHANGED.keys()
+    cluster.helm(*UPGRADE, "--force-conflicts")
+    assert diagnosed(cluster) == usual

@@ -31,7 +31,7 @@ from tests.e2e.models import bad_model, model
 from tests.e2e.plane import Plane
 from tests.e2e.processes import wait_until
 from tests.e2e.reconciling import ACCOUNT, Reconciler, condition
-from webhook.cluster.live import connect
+from webhook.cluster.connection import connect
 
 __all__ = ["UPHEAVALS", "Trial", "reconcilers"]
 

@@ -30,6 +30,7 @@ from certs import (
     Names,
     PublishError,
     Reporter,
+    Restorer,
     SecretStore,
     Store,
     provide,
@@ -60,13 +61,16 @@ Writes a short-lived token of a ServiceAccount into a directory, laid out as Kub
 installations whose certificates come from elsewhere.
 """
 
-# An overwritten bundle or a deleted Secret is put right within this time. The wall clock is read each time: a timer of
-# days would stand still while the machine sleeps.
-_LOOK_SECONDS = 5.0
+# What others delete or overwrite is put right within 5 s: one pause, and for a deleted configuration another second.
+# The wall clock is read each time: a timer of days would stand still while the machine sleeps.
+_LOOK_SECONDS = 3.0
 # Helm creates the webhook configurations a moment after the pods.
 _PATIENCE_SECONDS = 60.0
 _PAUSE_SECONDS = 1.0
-_ABSENT = timedelta(seconds=30)  # an uninstallation deletes configurations before pods, which end sooner than that
+# An uninstallation deletes what a configuration is put back from less than a second after the configuration.
+_DELETED = timedelta(seconds=1)
+# A pod that starts waits for Helm, and no longer: all replicas may have been down when it was deleted.
+_NEVER_MADE = timedelta(seconds=15)
 _STOP = {signal.SIGTERM, signal.SIGINT}
 
 
@@ -104,6 +108,8 @@ def _add_issue(parser: argparse.ArgumentParser) -> None:
         metavar="TYPE/NAME",
         help="mutating/NAME or validating/NAME; repeatable",
     )
+    add("--restore", metavar="NAMESPACE/NAME", help="the ConfigMap from which a deleted configuration is put back")
+    add("--pod", metavar="NAMESPACE/NAME/UID", help="this pod: what is wrong in it is an Event about it")
     # For tests: a year in a minute.
     for name in ("ca", "leaf", "uptake"):
         seconds = getattr(Lifetimes(), name).total_seconds()
@@ -123,7 +129,7 @@ def run(args: argparse.Namespace) -> int:
         args.usage_error(str(error))
     try:
         if args.watch:
-            task.watch(_told_to_stop(args.look_seconds))
+            task.watch(_told_to_stop(), args.look_seconds)
         else:
             task.finish(time.sleep)
     except CertsError:
@@ -131,7 +137,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _told_to_stop(seconds: float) -> Callable[[], bool]:
+def _told_to_stop() -> Callable[[float], bool]:
     """A pause that ends early, and is true, once the process is told to stop; also as process 1 of a container.
 
     Not ``signal.sigtimedwait``: after a SIGSTOP and SIGCONT, CPython's returns a signal that nothing has sent.
@@ -140,7 +146,7 @@ def _told_to_stop(seconds: float) -> Callable[[], bool]:
     signal.set_wakeup_fd(note)
     for each in _STOP:
         signal.signal(each, lambda _number, _frame: None)
-    return lambda: bool(select.select([told], [], [], seconds)[0])
+    return lambda seconds: bool(select.select([told], [], [], seconds)[0])
 
 
 class _Task:
@@ -154,8 +160,12 @@ class _Task:
         self._account = Account(*_pair(args.account)) if args.account else None
         self._account_directory: Path = args.account_dir
         self._in_cluster = self._account is not None
+        self._pod = tuple(args.pod.split("/")[1:]) if getattr(args, "pod", None) else ()
         self._keeper = self._make_keeper(args) if args.certs_command == "issue" else None
         self._reporter = Reporter(log.error if args.watch else _complain, self._say, self._events)
+        template = _pair(args.restore) if getattr(args, "restore", None) else None
+        api = self._keeper.api if self._keeper else None
+        self._restorer = Restorer(api, template, _DELETED if args.watch else _NEVER_MADE)
 
     def _make_keeper(self, args: argparse.Namespace) -> Keeper:
         names = _names(args.service, args.dns)
@@ -174,6 +184,8 @@ class _Task:
         give_up = time.monotonic() + patience
         while True:
             look, faults = self.once()
+            if not faults and look and look.absent:
+                faults += [each for each in self._settle(look) if not isinstance(each, PublishError)]
             if faults or look is None or look.complete:
                 break
             if time.monotonic() >= give_up:
@@ -184,17 +196,20 @@ class _Task:
         if faults:
             raise faults[0]
 
-    def watch(self, stopped: Callable[[], bool]) -> None:
+    def watch(self, stopped: Callable[[float], bool], pause: float) -> None:
         """Go on, pausing in ``stopped``. What fails is reported and tried again: what is in place is still good."""
-        absent: dict[Configuration, datetime] = {}
         while True:
             look, faults = self.once()
-            now = self._now()
-            absent = {each: absent.get(each, now) for each in (look.absent if look else absent)}
-            faults += [_missing(each) for each, since in absent.items() if now - since >= _ABSENT]
-            self._reporter.tell(faults, now)
-            if stopped():
+            faults += self._settle(look)
+            self._reporter.tell(faults, self._now())
+            if stopped(min(pause, _PAUSE_SECONDS) if self._restorer.waiting else pause):
                 return
+
+    def _settle(self, look: Look | None) -> list[CertsError]:
+        notes, faults = self._restorer.settle(look, self._now())
+        for each in notes:
+            self._reporter.note(each, self._now())
+        return faults
 
     def once(self) -> tuple[Look | None, list[CertsError]]:
         """One look at everything, and what went wrong: one failure does not keep the rest from being done."""
@@ -210,8 +225,8 @@ class _Task:
         except Exception as error:
             log.exception("internal fault")
             faults.append(CertsError(f"internal fault: {type(error).__name__}: {error}"))
-        for text in look.news if look else ():
-            self._say("%s", text)
+        for note in look.news if look else ():
+            self._reporter.note(note, self._now())
         faults += [*(look.faults if look else ()), *self._clock_faults()]
         if self._keeper:
             self._note(self._keeper, look, faults)
@@ -252,24 +267,18 @@ class _Task:
             return DirectoryStore(Path(place))
         if scheme == "secret":
             namespace, name = _pair(place)
-            self._events = Events(self._api, namespace, name)
+            self._events = Events(self._api, namespace, *self._pod)
             return SecretStore(namespace, name, self._api)
         raise ValueError(f"--store {text!r} is neither dir:PATH nor secret:NAMESPACE/NAME")
 
 
-def _missing(configuration: Configuration) -> CertsError:
-    return PublishError(
-        f"{configuration}: there is no {configuration.kind} of that name with a webhook in it, so the gate "
-        "is not asked; restore it: helm upgrade --reset-then-reuse-values --force-conflicts"
-    )
-
-
 def _incomplete(look: Look) -> CertsError:
     if look.absent:
-        return _missing(look.absent[0])
+        return Restorer.missing(look.absent[0])
     behind = [each.configuration for each in look.lives if look.state and not each.carries(look.state.bundle)]
     if behind:
-        return PublishError(f"{behind[0]}: its caBundle is overwritten as soon as it is written; who else sets it?")
+        text = f"{behind[0]}: its caBundle is overwritten as soon as it is written; who else sets it?"
+        return PublishError(text, behind[0].path)
     return PublishError("the CA has not been read back in every webhook configuration in time")
 
 

@@ -17,14 +17,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kubernetes.config import ConfigException
-
 from reconciler import CALL_TIMEOUT, Health, Lease, Process, Reach, Writer, audit
 from reconciler.audit import Rules
 from reconciler.projections import choices as projected
 from webhook.admission.errors import LoadError
 from webhook.cli import choices, logs
-from webhook.cluster.live import connect
+from webhook.cluster.connection import NoConnection, connect
 from webhook.facts.settings import Settings
 from webhook.manifests.watched import Watched
 
@@ -87,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
     gc.set_threshold(50_000, 20, 100)
     try:
         process = _process(options)
-    except ConfigException as error:
+    except NoConnection as error:
         print(f"modelgate reconcile: {error}", file=sys.stderr)
         return 2
     with contextlib.ExitStack() as stack:

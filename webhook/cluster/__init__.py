@@ -1,6 +1,7 @@
 """Other objects: one protocol, implemented over memory and over a live cluster.
 
-What loads the kubernetes client (``live``, ``events``, ``issuer``) is not here: import these modules by name.
+What connects to a cluster (``connection``, ``live``, ``events``, ``issuer``) is not here: import these modules by
+name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The API server's reading verbs, for any resource, over the connection of the Kubernetes client library.
 
-The library finds the server, authenticates and keeps the connections (``webhook/cluster/live.py`` imports it). Its
+``webhook/cluster/connection.py`` finds the server, authenticates and keeps the connections. The library's
 generated models are not used: objects stay dictionaries.
 
     ApiError            the API server refused the request, with its Status
@@ -100,7 +100,7 @@ class Stream:
 class Reader:
     """The verbs that read. Every method raises ApiError, and Unreachable without an answer in time.
 
-    ``client`` is a ``kubernetes.client.ApiClient``; its type is Any so that this module does not import that library.
+    ``client`` is what :func:`webhook.cluster.connection.connect` returns.
     """
 
     USER_AGENT: ClassVar = "modelgate"

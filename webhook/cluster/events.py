@@ -6,11 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from kubernetes.config import ConfigException
-
 from webhook.admission.errors import NotReady, Unavailable
 from webhook.cluster.api import ApiError, Reader
-from webhook.cluster.live import connect
+from webhook.cluster.connection import NoConnection, connect
 from webhook.golang.credentials import masked
 
 __all__ = ["Pod", "PodEvents", "pod_events"]
@@ -74,12 +72,12 @@ class PodEvents(Reader):
 
 
 def pod_events(kubeconfig: Path | None, pod: Pod) -> PodEvents:
-    """Events in the cluster that :func:`webhook.cluster.live.connect` finds.
+    """Events in the cluster that :func:`webhook.cluster.connection.connect` finds.
 
     Raises:
         NotReady: no valid configuration for a connection was found.
     """
     try:
         return PodEvents(connect(kubeconfig), pod)
-    except (ConfigException, OSError) as error:
+    except (NoConnection, OSError) as error:
         raise NotReady(f"cannot connect to the API server: {error}") from None

@@ -9,11 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from kubernetes.config import ConfigException
-
 from webhook.admission.errors import NotReady, Unavailable
 from webhook.cluster.api import ApiError, Reader
-from webhook.cluster.live import connect
+from webhook.cluster.connection import NoConnection, connect
 
 __all__ = ["ApiServerIssuer", "issuer"]
 
@@ -47,13 +45,13 @@ class ApiServerIssuer:
 
 
 def issuer(kubeconfig: Path | None) -> ApiServerIssuer:
-    """The issuer of the cluster that :func:`webhook.cluster.live.connect` finds.
+    """The issuer of the cluster that :func:`webhook.cluster.connection.connect` finds.
 
     Raises:
         NotReady: no valid configuration for a connection was found.
     """
     try:
         reader = Reader(connect(kubeconfig))
-    except (ConfigException, OSError) as error:
+    except (NoConnection, OSError) as error:
         raise NotReady(f"cannot connect to the API server: {error}") from None
     return ApiServerIssuer(lambda path: reader.document(path, TIMEOUT, ACCEPT) or {})

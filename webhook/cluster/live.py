@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
-import urllib3
-from kubernetes import config
-from kubernetes.client import ApiClient, Configuration
-
 from webhook.admission.errors import Fault, NotReady, Unavailable
 from webhook.cluster.api import ApiError, Reader
 from webhook.cluster.backoff import join
+from webhook.cluster.connection import NoConnection, connect
 from webhook.cluster.discovery import find
 from webhook.cluster.informer import Following, Informer
 from webhook.cluster.questions import MIN_TIMEOUT, ask
@@ -25,13 +21,10 @@ from webhook.cluster.resource import APIResource, Key
 from webhook.cluster.store import light
 from webhook.cluster.view import Freshness, Kind
 
-__all__ = ["STALE", "LiveView", "connect", "live_view", "reader"]
+__all__ = ["STALE", "LiveView", "live_view", "reader"]
 
 STALE: Final = 180.0
 """Seconds. Bookmarks come about once a minute: after three are missing, the objects may be out of date."""
-
-CONNECTIONS: Final = 64
-"""Kept open: each watched kind holds one, and the reconciler watches some thirty."""
 
 GRACE: Final = 5.0
 """Seconds for the threads to end; they are daemons, so a request that hangs does not keep the process alive."""
@@ -181,36 +174,15 @@ def _of_facts(question: ClusterQuestion) -> TypeGuard[Reference]:
     return isinstance(question, Reference) and not question.version
 
 
-def connect(kubeconfig: Path | None = None, context: str | None = None) -> ApiClient:
-    """A client with the given kubeconfig, else the in-cluster configuration, else $KUBECONFIG or ~/.kube/config.
-
-    ``context`` is one of a kubeconfig, by default its current one.
-
-    Raises:
-        kubernetes.config.ConfigException: none of them exists or can be read.
-    """
-    configuration = Configuration()
-    configuration.connection_pool_maxsize = CONNECTIONS
-    if kubeconfig is None and context is None and "KUBERNETES_SERVICE_HOST" in os.environ:
-        config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]  # the library's
-        return ApiClient(configuration)
-    config.load_kube_config(  # type: ignore[no-untyped-call]  # the library's
-        str(kubeconfig) if kubeconfig else None, context, client_configuration=configuration, persist_config=False
-    )
-    if not configuration.verify_ssl:  # the kubeconfig says so; kubectl is silent, too
-        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
-    return ApiClient(configuration)
-
-
 def reader(kubeconfig: Path | None) -> Reader:
-    """The reading verbs over :func:`connect`.
+    """The reading verbs over :func:`webhook.cluster.connection.connect`.
 
     Raises:
         NotReady: no valid configuration for a connection was found.
     """
     try:
         return Reader(connect(kubeconfig))
-    except (config.ConfigException, OSError) as error:
+    except (NoConnection, OSError) as error:
         raise NotReady(f"cannot connect to the API server: {error}") from error
 
 

@@ -66,7 +66,7 @@ class Deviation:
         if self.release:
             return f"{self.kind}: {self.release}, so that rules are not applied: {', '.join(self.aside)}"
         if not self.changed:
-            return f"{self.kind}: rules not applied, because the kinds that they read differ: {_some(self.aside)}"
+            return f"{self.kind}: rules not applied, because the kinds that they read differ: {', '.join(self.aside)}"
         if self.error:
             return f"{start} cannot be used, and objects are checked by Modelgate's own: {self.error}"
         if self.unserved:
@@ -80,7 +80,7 @@ class Deviation:
         found = [f"{word} {_some(names)}" for word, names in parts if names]
         if self.unstated or self.widened:
             found.append("each object decides by its values which rules apply to it")
-        found += [f"rules not applied: {_some(self.aside)}"] if self.aside else []
+        found += [f"rules not applied: {', '.join(self.aside)}"] if self.aside else []
         return f"{start} differs from Modelgate's: {'; '.join(found) or 'in details of its schema'}"
 
 

@@ -93,6 +93,12 @@ class Metrics:
             ("api", "release", "by"),
             registry=self.registry,
         )
+        self.aside = Gauge(
+            "modelgate_rule_not_applied",
+            "1 for each rule that is not applied to a kind, because an installed definition differs from Modelgate's.",
+            ("kind", "code"),
+            registry=self.registry,
+        )
         self.reloads = Counter(
             "modelgate_catalog_loads",
             "Sets of rules that were loaded (taken), or refused because of an error.",

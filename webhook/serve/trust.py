@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector
 __all__ = ["Trust"]
 
 SILENT_SECONDS: Final = 60.0
-"""``modelgate certs`` looks every 5 s. After twelve looks without news, its last word counts no more."""
+"""``modelgate certs`` looks every 3 s. After twenty looks without news, its last word counts no more."""
 
 
 class Trust(Collector):

@@ -80,8 +80,9 @@ CHECKS: Final[Mapping[str, Check]] = {
     ),
     "namespace-excluded": Check(
         WARNING,
-        "Objects in namespaces that do not match are not reviewed.",
-        "Remove webhooks.namespaceSelector, unless this is intended.",
+        "Objects that do not match are not reviewed.",
+        "Remove webhooks.namespaceSelector, unless this is intended. Delete a match condition by hand: upgrades leave "
+        "it.",
     ),
     "timeout-long": Check(
         WARNING,

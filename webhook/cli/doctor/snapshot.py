@@ -107,6 +107,16 @@ class Installation:
         found = [each for each in _containers(self.gate) if each["name"] == "certs"]
         return [str(each) for each in found[0].get("args", [])] if found else []
 
+    def published(self, kind: str) -> set[str]:
+        """The names of the webhook configurations of a kind that the release has."""
+        type_ = kind.removesuffix("WebhookConfiguration").lower()
+        flags = (each.removeprefix("--publish=").partition("/") for each in self.certs())
+        return {self.name, *(name for found, _, name in flags if found == type_)}
+
+    def restored(self) -> str:
+        """The name of the ConfigMap from which deleted configurations are put back; "" for none."""
+        return next((each.rpartition("/")[2] for each in self.certs() if each.startswith("--restore=")), "")
+
     @property
     def mode(self) -> str:
         """Where certificates come from: own, or others."""
@@ -129,7 +139,7 @@ class Installation:
 
     def has_left(self, configuration: Object) -> bool:
         """Whether a configuration of this release is none that it has today, as after an upgrade that failed."""
-        today = {self.name, f"{self.name}-policies"} if self.flags().admission_policies else {self.name}
+        today = {self.name, f"{self.name}-policies"}
         mine = _release(configuration)[1] == self.instance and _label(configuration, NAME) == "modelgate"
         return mine and self._is_called_by(configuration) and configuration["metadata"]["name"] not in today
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from webhook.admission.errors import Problem, SettingsError
-
-if TYPE_CHECKING:
-    from kubernetes.client import ApiClient
+from webhook.cluster.connection import NoConnection, connect
 
 __all__ = ["add_cluster", "connected"]
 
@@ -20,17 +18,13 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig (default: the current one)")
 
 
-def connected(options: argparse.Namespace) -> ApiClient:
-    """A client of the cluster, by :func:`webhook.cluster.live.connect`.
+def connected(options: argparse.Namespace) -> Any:
+    """A client of the cluster, by :func:`webhook.cluster.connection.connect`.
 
     Raises:
         SettingsError: there is no such configuration.
     """
-    from kubernetes.config import ConfigException  # noqa: PLC0415 - the client library takes a second to load
-
-    from webhook.cluster.live import connect  # noqa: PLC0415 - as above
-
     try:
         return connect(options.kubeconfig, options.context)
-    except (ConfigException, OSError) as error:
+    except (NoConnection, OSError) as error:
         raise SettingsError([Problem("--kubeconfig", "", f"cannot connect to a cluster: {error}")]) from error

@@ -7,12 +7,14 @@ import re
 import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 from webhook.cli import ALIASES, COMMANDS
 from webhook.cli.exits import USAGE
 from webhook.cli.output import say
-from webhook.engine.catalog import KnownKind
+
+if TYPE_CHECKING:
+    from webhook.engine.catalog import KnownKind
 
 __all__ = ["Commands", "Parser", "command", "nearest", "unknown_kind"]
 

@@ -165,9 +165,12 @@ class Gate:
         self.metrics.catalog.clear()
         self.metrics.catalog.labels(new.catalog.digest).set(1)
         self.metrics.definitions.clear()
+        self.metrics.aside.clear()
         known = set(map(str, old.deviations))
         for each in new.deviations:
             self.metrics.definitions.labels(str(each.kind)).inc(len(each.aside))
+            for code in each.aside:
+                self.metrics.aside.labels(str(each.kind), code).set(1)
             if str(each) not in known:
                 log.log(logging.WARNING if each.is_notable else logging.INFO, "%s", each)
                 if each.release:

@@ -30,6 +30,9 @@ _VITAL: Final = (
 )
 """What a cluster needs to run and to repair itself."""
 
+_CONDITION: Final = "not-just-losing-finalizers"
+"""The match condition that the chart has."""
+
 _LONG: Final = 10
 """Seconds; Kubernetes' own default for a webhook."""
 
@@ -37,13 +40,13 @@ _LONG: Final = 10
 def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
     configurations = found.configurations()
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
-        own = [each for each in configurations if each["kind"] == kind and each["metadata"]["name"] == found.name]
-        if not own:
-            yield Finding("configuration-missing", f"{kind} {found.name}", "the configuration does not exist")
-        for each in own:
-            yield from _kinds(each, found, catalog)
+        own = {each["metadata"]["name"]: each for each in configurations if each["kind"] == kind}
+        for name in sorted(found.published(kind) - own.keys()):
+            yield Finding("configuration-missing", f"{kind} {name}", "the configuration does not exist")
+        if found.name in own:
+            yield from _kinds(own[found.name], found, catalog)
     for each in configurations:
-        for webhook in each.get("webhooks") or []:
+        for webhook in filter(lambda one: one.get("rules"), each.get("webhooks") or []):
             yield from _webhook(each, webhook, found)
             yield from _service(each, webhook, found)
     yield from _second(found)
@@ -78,8 +81,12 @@ def _webhook(configuration: Object, webhook: Object, found: Installation) -> Ite
     if configuration["metadata"]["name"] == found.name:
         if configuration["kind"].startswith("Validating") and webhook.get("failurePolicy") == "Ignore":
             yield Finding("fails-open", about, "failurePolicy is Ignore")
-        if webhook.get("namespaceSelector"):
-            yield Finding("namespace-excluded", about, "it has a namespaceSelector")
+        for narrows in ("namespaceSelector", "objectSelector"):
+            if webhook.get(narrows):
+                yield Finding("namespace-excluded", about, f"it has a {narrows}")
+        for each in webhook.get("matchConditions") or []:
+            if each["name"] != _CONDITION:
+                yield Finding("namespace-excluded", about, f"it has a matchCondition {each['name']}")
     if webhook.get("timeoutSeconds", _LONG) > _LONG:
         yield Finding("timeout-long", about, f"timeoutSeconds is {webhook['timeoutSeconds']}")
 

@@ -117,7 +117,11 @@ def _of_certs(found: Installation) -> Iterator[_Right]:
         yield _Right("events.k8s.io", "events", "create")
         for each in found.configurations():
             plural = each["kind"].lower() + "s"
-            yield from _each("admissionregistration.k8s.io", [plural], ("get", "patch"), each["metadata"]["name"])
+            verbs = ("get", "patch", *(["create"] if found.restored() else []))
+            yield from _each("admissionregistration.k8s.io", [plural], verbs, each["metadata"]["name"])
+        if restored := found.restored():
+            yield _Right("", "configmaps", "get", restored)
+            yield _Right("rbac.authorization.k8s.io", "clusterroles", "get", found.name)
     if view := found.accounts().get("view"):
         yield _Right("", "serviceaccounts/token", "create", view)
 
