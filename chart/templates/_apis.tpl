@@ -1,4 +1,7 @@
-{{/* API → the group, version and plural names of its kinds; "cluster" are those without a namespace. */}}
+{{/*
+API → the group, version and plural names of its kinds; "cluster" are those without a namespace. "marks" are further
+definitions by which the gate tells the releases of the operator apart.
+*/}}
 {{- define "modelgate.catalog" -}}
 aim:
   group: aim.silogen.ai
@@ -27,6 +30,13 @@ llmkube:
   group: inference.llmkube.dev
   versions: [v1alpha1]
   resources: [models]
+  marks:
+    - federatedclusters.federation.llmkube.dev
+    - gpuquotas.inference.llmkube.dev
+    - inferenceservices.inference.llmkube.dev
+    - loraadapters.inference.llmkube.dev
+    - modelpools.inference.llmkube.dev
+    - modelrouters.inference.llmkube.dev
 ome:
   group: ome.io
   versions: [v1beta1]

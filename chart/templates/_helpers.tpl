@@ -235,6 +235,9 @@ rules:
 {{/* What decides how strict the rules are and what they follow: the same for the gate and for the reconciler. */}}
 {{- define "modelgate.rules" -}}
 - --profile={{ .Values.gate.profile }}
+{{- range $api, $release := .Values.releases }}
+- --release={{ $api }}={{ $release }}
+{{- end }}
 {{- with .Values.gate.ome }}
 - --ome={{ .behaviour }}
 - --{{ if not .migration }}no-{{ end }}ome-migration
@@ -272,7 +275,8 @@ rules:
 
 {{/* Rights: the definitions of the kinds. */}}
 {{- define "modelgate.definitions" -}}
-# get: the definitions of the guarded kinds, which may be of another release than the rules. No other definition.
+# get: the definitions of the guarded kinds, which may be of another release than the rules, and those that tell the
+# releases of an operator apart. No other definition.
 - apiGroups: [apiextensions.k8s.io]
   resources: [customresourcedefinitions]
   resourceNames:
@@ -280,6 +284,9 @@ rules:
     {{- $group := .group }}
     {{- range .resources }}
     - {{ . }}.{{ $group }}
+    {{- end }}
+    {{- range .marks }}
+    - {{ . }}
     {{- end }}
     {{- end }}
   verbs: [get]

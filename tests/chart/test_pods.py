@@ -100,6 +100,7 @@ def test_the_server_is_started_with_the_settings_of_the_values():
     server = pods(
         'gate.ome={"behaviour":"doc-era","migration":false,"namespace":"o"}',
         'gate.aim={"documentedPrecision":false,"autoSelection":true,"namespace":"a"}',
+        'releases={"llmkube":"0.9.19"}',
     )["gate"]["containers"][0]
     assert chosen(parsed(server["args"])) == Settings(
         ome=Behaviour.DOC_ERA,
@@ -108,6 +109,7 @@ def test_the_server_is_started_with_the_settings_of_the_values():
         aim_documented_precision=False,
         aim_auto_selection=True,
         aim_namespace="a",
+        releases=(("llmkube", "0.9.19"),),
     )
     assert chosen(parsed(container("gate", "gate")["args"])) == DEFAULT_SETTINGS
 

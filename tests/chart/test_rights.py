@@ -11,10 +11,12 @@ from tests.chart.helm import CHART, NAMESPACE, POLICIES, of_kind, pods, rendered
 from tests.definitions import definitions
 from tests.reconciler.world import rules
 from webhook.cluster.view import Kind
+from webhook.engine import catalog
+from webhook.engine.operators import definition_names
 from webhook.facts.reads import FETCHED, WATCHED
 
 KINDS = 'kinds=[{"group":"a.example","versions":["v1"],"resources":["xs","ys"]}]'
-DEFINITIONS = frozenset(f"{each['spec']['names']['plural']}.{each['spec']['group']}" for each in definitions())
+DEFINITIONS = frozenset().union(*definition_names(catalog.load()))
 RULES = rules()
 BLIND = 'gate.view="none"'
 CONFIG = Kind("", "ConfigMap")

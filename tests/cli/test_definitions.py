@@ -1,5 +1,6 @@
 """Own CustomResourceDefinitions, beside the objects or with --crds: schema, defaults and rules are the API server's."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -141,3 +142,49 @@ def test_a_new_version_of_a_known_group_is_known_with_its_definition(
     code, out = check(capsys, f"--crds={crds}", file)
     assert code == 1
     assert "error: spec.note: unknown field" in out
+
+
+def test_two_definitions_of_a_kind_that_differ_are_an_error_with_both_files(
+    crds: Path, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(WIDGET)
+    (tmp_path / "a.yaml").write_text(CRD)
+    (tmp_path / "z.yaml").write_text(CRD.replace("maximum: 9", "maximum: 3"))
+    code, out = check(capsys, file, tmp_path / "a.yaml", tmp_path / "z.yaml")
+    assert code == 2
+    assert "z.yaml:1: Widget has another definition in" in out
+    assert "a.yaml:1: exclude one of the files, or give one by --crds" in out
+    (crds / "more.yaml").write_text(CRD.replace("maximum: 9", "maximum: 3"))
+    assert check(capsys, file, "--crds", crds)[0] == 2
+
+
+@pytest.mark.parametrize("other", ["maximum: 9, description: how large", "maximum: 9"])
+def test_two_definitions_of_a_kind_may_differ_in_texts(
+    other: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(WIDGET.replace("note: null", "colour: red"))
+    (tmp_path / "a.yaml").write_text(CRD)
+    (tmp_path / "z.yaml").write_text(CRD.replace("maximum: 9", other))
+    assert check(capsys, file, tmp_path / "a.yaml", tmp_path / "z.yaml")[0] == 0
+
+
+def test_definitions_of_kinds_without_objects_may_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.yaml").write_text(CRD)
+    (tmp_path / "z.yaml").write_text(CRD.replace("maximum: 9", "maximum: 3"))
+    assert check(capsys, tmp_path / "a.yaml", tmp_path / "z.yaml")[0] == 0
+
+
+@pytest.mark.parametrize("name", ["a.yaml", "z.yaml", "a.json"])
+def test_a_definition_that_is_named_counts_more_than_one_among_the_files(
+    name: str, crds: Path, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(WIDGET.replace("size: 4, note: null", "size: 4"))
+    other = tmp_path / name
+    other.write_text(CRD.replace("maximum: 9", "maximum: 3") if name.endswith("yaml") else "{}")
+    if name.endswith("json"):
+        definition = yaml.safe_load(CRD.replace("maximum: 9", "maximum: 3"))
+        other.write_text(json.dumps(definition))
+    code, out = check(capsys, other, file)
+    assert (code, "less than or equal to 3" in out) == (1, True)
+    assert check(capsys, other, file, "--crds", crds)[0] == 0
+    assert check(capsys, file, other, "--crds", crds)[0] == 0

@@ -90,9 +90,13 @@ def test_a_definition_that_is_installed_replaced_and_removed_under_the_gate(gate
     assert ready(gate)[0] == 200
     said = "the installed definition of Model.v1alpha1.inference.llmkube.dev differs from Modelgate's: also with"
     assert f"{said} spec.prefetch" in ready(gate)[1]
-    assert 'modelgate_definition_differs{kind="Model.v1alpha1.inference.llmkube.dev"} 1' in gate.metrics.text().decode()
+    assert 'modelgate_definition_differs{kind="Model.v1alpha1.inference.llmkube.dev"} ' in gate.metrics.text().decode()
+    told = 'modelgate_release_info{api="llmkube",by="definitions",release="unknown"} 1.0'
+    assert told in gate.metrics.text().decode()
     installed.look()
-    assert [record.getMessage().startswith(said) for record in caplog.records] == [True]
+    unsure, differs = (record.getMessage() for record in caplog.records)
+    assert "the release of LLMKube is not known (set releases.llmkube), so that rules are not applied: LK" in unsure
+    assert differs.startswith(said)
     put(server, lambda _: None)
     installed.look()
     assert not verdict(gate, LATER)

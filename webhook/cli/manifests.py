@@ -42,7 +42,8 @@ class Outcomes(NamedTuple):
     """``remarks`` are warnings about the admission policies; ``problems`` are the documents that cannot be read.
 
     ``given`` is what the paths hold; ``judge`` reviews one more document beside the objects of ``view``; ``codes``
-    gives those of all rules. ``at_commit`` are the reviews of the files as --git has them, by themselves.
+    gives those of all rules. ``at_commit`` are the reviews of the files as --git has them, by themselves. ``unsure``:
+    the release of an operator is not known well enough for all rules.
     """
 
     reviews: list[ReviewedManifest]
@@ -54,6 +55,7 @@ class Outcomes(NamedTuple):
     view: ClusterView
     settings: Settings
     at_commit: Sequence[ReviewedManifest] = ()
+    unsure: bool = False
 
 
 def outcomes(options: argparse.Namespace) -> Outcomes:
@@ -82,8 +84,8 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
 
     given.documents = [settled(each) for each in given.documents]
     before = [settled(each) for each in earlier(options.old, options.commit, options.files)]
-    decided = deciding(options, [*crds, *there], given.documents, before, built_in)
-    installed, deviations = _installed(built_in, decided.documents, given.documents)
+    decided = deciding(options, crds, there, given.documents, before, built_in)
+    installed, deviations, unsure = _installed(built_in, decided.documents, given.documents)
     loaded = decided.checked.extend(installed)
     run = _run(options, loaded, decided, there, given.documents, before)
     at_commit = (
@@ -101,7 +103,7 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         return loaded.codes()
 
     remarks = [*decided.remarks, *deviations, *run.remarks]
-    return Outcomes(shown, remarks, given.problems, given, judge, codes, run.view, settings, at_commit)
+    return Outcomes(shown, remarks, given.problems, given, judge, codes, run.view, settings, at_commit, unsure)
 
 
 class _Run(NamedTuple):
@@ -187,8 +189,8 @@ def _compared(outcome: ReviewedManifest, view: ClusterView, settings: Settings) 
 
 def _installed(
     loaded: Catalog, definitions: list[Document], among: Sequence[Document]
-) -> tuple[Catalog, list[Problem]]:
-    """The catalog by these definitions, with a warning about each that is of another release.
+) -> tuple[Catalog, list[Problem], bool]:
+    """The catalog by these definitions, with a warning about each that differs, and whether a release is not known.
 
     One ``among`` the files that puts rules aside is also told on standard error: the author of the files may want that.
     """
@@ -198,10 +200,10 @@ def _installed(
     notable = []
     for each in filter(lambda each: each.is_notable, deviations):
         name = (each.kind.group, each.kind.kind)
-        notable.append(Problem(where.get(name, "--crds"), "", str(each)))
+        notable.append(Problem(where.get(name, "--release" if each.release else "--crds"), "", str(each)))
         if name in own and (each.aside or each.unserved):
             say(f"{where[name]}: this definition makes the check weaker: {_lost(each)}", sys.stderr)
-    return judged, notable
+    return judged, notable, any(each.release for each in deviations)
 
 
 def _lost(deviation: Deviation) -> str:

@@ -37,11 +37,10 @@ def forms(catalog: Catalog) -> Iterator[Catalog]:
 
 def set_aside(known: KnownKind) -> tuple[str, ...]:
     """The codes of a kind that may be true of the release, but are not in force: it is not known well enough."""
-    now = known.in_force
-    rules = [rule for each in known.sources for rule in (*each.document.spec.defaults, *each.document.spec.validations)]
-    found = [rule.code for rule in rules if rule.operator and now.may_hold(rule.operator) > now.holds(rule.operator)]
-    general = {rule.code for rule in rules if not rule.operator}
-    return tuple(code for code in dict.fromkeys(found) if code not in general)
+    now, documents = known.in_force, [source.document for source in known.sources]
+    rules = [(rule.code, rule.operator) for each in documents for rule in (*each.spec.defaults, *each.spec.validations)]
+    held = {code for code, text in rules if not text or now.holds(text)}
+    return tuple(dict.fromkeys(code for code, text in rules if code not in held and text and now.may_hold(text)))
 
 
 def _kinds(catalog: Catalog, api: str) -> Iterator[KnownKind]:

@@ -88,7 +88,11 @@ class Pack:
         file = folder.joinpath(PACK)
         if not file.is_file():
             return cls(folder, folder.name, trusted=trusted)
-        (document,) = documents.parse(_content(file, trusted=trusted).decode(), f"{folder.name}/{PACK}")
+        name = f"{folder.name}/{PACK}"
+        found = documents.parse(_content(file, trusted=trusted).decode(), name)
+        if len(found) != 1:
+            raise CatalogError([Problem(name, "", f"must have one document, not {len(found)}")])
+        (document,) = found
         if trusted:
             return cls(folder, **document.value["spec"])
         from webhook.policy.pack import parse_pack  # noqa: PLC0415 - pydantic takes 60 ms
@@ -121,6 +125,8 @@ class Pack:
 
     def later(self, plural: str) -> Iterator[tuple[str, Traversable]]:
         """The later definitions of a kind, from the oldest to the newest, each with the release that it begins with."""
+        if self.documented is None:
+            return
         found = [each for each in entries(self.folder.joinpath("crds")) if each.is_dir() and _is_release(each.name)]
         for folder in sorted(found, key=lambda each: version(each.name)):
             file = folder.joinpath(f"{plural}.json")

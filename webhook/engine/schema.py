@@ -79,7 +79,10 @@ def suggestions(
 
 def _of_later_release(kind: KnownKind, place: str) -> str:
     """From which release of the operator on a field exists, if it does in one."""
-    since = kind.pack.since(kind.plural, Path.parse(place).keys)
+    try:
+        since = kind.pack.since(kind.plural, Path.parse(place).keys)
+    except ValueError:  # a definition has no field with such a name
+        return ""
     field = place.rpartition(".")[2]
     setting = f"set releases.{kind.api}, or give --crds"
     return f"; {field} is a field of {kind.pack.operator} {since} and later: {setting}" if since else ""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["Differences", "Keys", "compare", "expected", "is_same"]
+__all__ = ["Differences", "Keys", "compare", "expected", "is_same", "without_texts"]
 
 Schema = Mapping[str, Any]
 Keys = tuple[str, ...]
@@ -48,7 +48,7 @@ class Differences:
 
 def is_same(ours: Schema, theirs: Schema) -> bool:
     """Whether two schemas give the same verdicts: they differ at most in texts."""
-    same: bool = ours == theirs or _bare(ours) == _bare(theirs)
+    same: bool = ours == theirs or without_texts(ours) == without_texts(theirs)
     return same
 
 
@@ -160,16 +160,16 @@ def _parts(schema: Schema) -> list[Schema]:
     return [each for each in schema.get("allOf") or () if isinstance(each, Mapping)]
 
 
-def _bare(schema: Any) -> Any:
+def without_texts(schema: Any) -> Any:
     """A schema without texts, with the required fields in order."""
     if isinstance(schema, Mapping):
         return {key: _statement(key, value) for key, value in schema.items() if key not in _TEXTS}
-    return [_bare(item) for item in schema] if isinstance(schema, list | tuple) else schema
+    return [without_texts(item) for item in schema] if isinstance(schema, list | tuple) else schema
 
 
 def _statement(keyword: str, value: Any) -> Any:
     if keyword == "required" and isinstance(value, list | tuple):
-        return sorted(value)
+        return sorted(value, key=str)
     if keyword == "properties" and isinstance(value, Mapping):
-        return {name: _bare(schema) for name, schema in value.items()}
-    return _bare(value)
+        return {name: without_texts(schema) for name, schema in value.items()}
+    return without_texts(value)

@@ -105,7 +105,8 @@ def run(options: argparse.Namespace) -> int:
         say(f"modelgate check: {problem}", sys.stderr)
     if report.problems:
         return FINDINGS
-    return FINDINGS if any(found.severity in failing for _, found in report.findings()) else GOOD
+    found = {found.severity for _, found in report.findings()} | ({Severity.WARNING} if outcomes.unsure else set())
+    return FINDINGS if found & {*failing} else GOOD
 
 
 def _count(text: str) -> int:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from webhook.admission.errors import Problem
+from webhook.admission.errors import CatalogError, Problem
 from webhook.engine.catalog import Catalog
 from webhook.manifests.documents import Document
-from webhook.offline import Definitions, is_definition
+from webhook.offline import Definitions, is_definition, kind_of
+from webhook.schema.compare import without_texts
 
 __all__ = ["Deciding", "deciding", "defined"]
 
@@ -27,21 +28,31 @@ class Deciding(NamedTuple):
 
 def deciding(
     options: argparse.Namespace,
-    beside: Sequence[Document],
+    given: Sequence[Document],
+    there: Sequence[Document],
     among: Sequence[Document],
     before: Sequence[Document],
     catalog: Catalog,
 ) -> Deciding:
-    """The definitions by which objects are judged.
+    """The definitions by which objects are judged: of a kind, those ``given`` by --crds before all others.
 
     Under --git and --untrusted the files are a stranger's: a definition ``among`` them decides only about kinds that
-    neither the catalog, a definition ``beside`` them, nor one at the commit (``before``) has.
+    neither the catalog, a definition given or in the view (``there``), nor one at the commit (``before``) has.
+
+    Raises:
+        CatalogError: two definitions of one source define a kind in different ways.
     """
-    beside, among, before = (list(filter(_defines, each)) for each in (beside, among, before))
+    about = {(gvk.group, gvk.kind) for gvk in (*catalog.kinds, *(kind_of(each.value) for each in among))}
+    given = list(filter(_defines, given))
+    named = {defined(each.value) for each in given}
+    there, among, before = ([each for each in part if _defines(each)] for part in (there, among, before))
+    others = [[each for each in part if defined(each.value) not in named] for part in (there, before, among)]
+    if problems := [each for part in (given, *others) for each in _twice(part, about)]:
+        raise CatalogError(problems)
     if options.commit is None and not options.untrusted:
-        decided = [*beside, *among]
+        decided = [*others[0], *others[2], *given]
         return Deciding(decided, Definitions.among(decided), [])
-    known = [*beside, *before]
+    known = [*others[0], *others[1], *given]
     taken = {defined(each.value) for each in known} | {(gvk.group, gvk.kind) for gvk in catalog.kinds}
     decided = [*(each for each in among if defined(each.value) not in taken), *known]
     left = [each for each in among if defined(each.value) in taken]
@@ -49,6 +60,26 @@ def deciding(
     names = {defined(each.value) for each in decided}
     checked = replace(checked, crds={name: crd for name, crd in checked.crds.items() if name in names})
     return Deciding(decided, checked, _remarks(left, known, options))
+
+
+def _twice(definitions: Iterable[Document], about: Collection[tuple[str, str]]) -> Iterator[Problem]:
+    """The definitions of these kinds that are others than the first one of the kind, but for texts."""
+    first: dict[tuple[str, str], Document] = {}
+    for each in definitions:
+        name = defined(each.value)
+        other = first.setdefault(name, each)
+        if other is not each and name in about and _schemas(other.value) != _schemas(each.value):
+            where = f"{other.source}:{other.line}"
+            text = f"{name[1]} has another definition in {where}: exclude one of the files, or give one by --crds"
+            yield Problem(f"{each.source}:{each.line}", "", text)
+
+
+def _schemas(definition: Mapping[str, Any]) -> object:
+    """What decides about objects, by version, without texts."""
+    versions = definition["spec"].get("versions") if isinstance(definition.get("spec"), dict) else None
+    if not isinstance(versions, list) or not all(isinstance(each, dict) for each in versions):
+        return versions
+    return {str(each.get("name")): (each.get("served"), without_texts(each.get("schema"))) for each in versions}
 
 
 def _defines(document: Document) -> bool:

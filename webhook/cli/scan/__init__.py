@@ -77,7 +77,8 @@ def run(options: argparse.Namespace) -> int:
         scan.summarise(sys.stderr)
     if source.problems:
         raise DocumentError(source.problems)
-    return FINDINGS if any(scan.counts[severity] for severity in failing) else GOOD
+    unsure = Severity.WARNING in failing and any(each.release for each in scan.rules.deviations)
+    return FINDINGS if unsure or any(scan.counts[severity] for severity in failing) else GOOD
 
 
 def _rules(options: argparse.Namespace) -> Rules:

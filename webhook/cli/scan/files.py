@@ -70,7 +70,7 @@ class Files:
 
     def _under_definitions(self, options: argparse.Namespace, rules: Rules) -> Rules:
         """The rules by the valid definitions among the files."""
-        found = deciding(options, read_definitions(options.crds), self._documents, (), rules.shipped)
+        found = deciding(options, read_definitions(options.crds), (), self._documents, (), rules.shipped)
         refused = found.checked.refused
         for number, each in {id(each): each for each in (*found.documents, *self._documents)}.items():
             for cause in refused.get(number, ()):

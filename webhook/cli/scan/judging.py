@@ -17,6 +17,7 @@ from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity
 from webhook.cli.report.ignoring import kept
 from webhook.cluster.view import ClusterView
 from webhook.engine.audit import Rules, Standing, Verdict, judge
+from webhook.engine.installed import Deviation
 from webhook.manifests.documents import Document
 
 __all__ = ["STAMPS", "Judged", "Scan", "Source", "StoredObject"]
@@ -90,7 +91,7 @@ class Scan:
 
     def report(self, docs: str) -> Report:
         """All verdicts as a report, which lists the objects with findings. ``docs`` is the address of the site."""
-        remarks = [Problem("--crds", "", str(each)) for each in self._deviations()]
+        remarks = [Problem("--release" if each.release else "--crds", "", str(each)) for each in self._deviations()]
         report = Report([], remarks, self._source.problems, docs=docs)
         for each in self.judged():
             if each.report.findings:
@@ -101,7 +102,7 @@ class Scan:
         report.ignored = self.counts["ignored"]
         return report
 
-    def _deviations(self) -> list[object]:
+    def _deviations(self) -> list[Deviation]:
         return [each for each in self.rules.deviations if each.is_notable]
 
     def _judge(self, each: StoredObject) -> Judged:

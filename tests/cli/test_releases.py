@@ -1,0 +1,200 @@
+"""The release of an operator on the command line: by flag, configuration and definitions, and what is said of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engine.test_installed import changed, with_prefetch
+from tests.shared import ROOT
+from webhook.cli import main
+
+MODEL = """\
+apiVersion: inference.llmkube.dev/v1alpha1
+kind: Model
+metadata: {name: m}
+spec:
+  source: pvc://claim/model.gguf
+  hardware: {accelerator: rocm, gpu: {enabled: true, count: 1, vendor: amd, runtime: rocm}}
+"""
+UNKNOWN = "the release of LLMKube is not known (set releases.llmkube), so that rules are not applied: LK101, LK102, "
+SHAPES = ROOT / "policies" / "llmkube" / "crds"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "model.yaml"
+    path.write_text(MODEL)
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = main([*map(str, arguments)])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+@pytest.mark.parametrize(
+    ("release", "resource"),
+    [
+        ("0.9.5", "amd.com/gpu"),
+        ("0.9.7", "amd.com/gpu"),
+        ("0.9.8", "devic.es/dri-render"),
+        ("0.9.19", ""),
+        ("head", ""),
+        ("unknown", ""),
+    ],
+)
+def test_the_same_object_gets_the_defaults_of_its_release(
+    release: str, resource: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "c.yaml").write_text(f'releases: {{llmkube: "{release}"}}\n')
+    for given in (["--release", f"llmkube={release}"], ["--config", tmp_path / "c.yaml"]):
+        code, out, _ = run(capsys, "normalise", file, *given)
+        assert code == 0
+        assert (f"resourceName: {resource}" in out) == bool(resource)
+        assert ("resourceName" in out) == bool(resource)
+
+
+def test_without_a_release_the_documented_one_counts_and_nothing_is_said(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usual = run(capsys, "check", "--diff", file)
+    assert usual == run(capsys, "check", "--diff", file, "--release", "llmkube=0.9.5")
+    assert usual == run(capsys, "check", "--diff", file, "--crds", SHAPES / "models.yaml")
+    assert "not known" not in "".join(map(str, usual))
+
+
+@pytest.mark.parametrize("output", ["text", "json", "sarif", "junit", "github"])
+def test_an_unknown_release_is_said_once_with_all_codes_in_every_format(
+    output: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, "check", file, "--release", "llmkube=unknown", "-o", output)
+    assert code == 0
+    assert (out + err).count(UNKNOWN) == 1
+    if output == "sarif":
+        (told,) = json.loads(out)["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+        assert told["level"] == "warning"
+        assert UNKNOWN in told["message"]["text"]
+
+
+def test_an_unknown_release_fails_a_check_that_fails_on_warnings(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(capsys, "check", file, "--fail-on", "warning", "--release", "llmkube=0.9.19")[0] == 0
+    assert run(capsys, "check", file, "--fail-on", "warning", "--release", "llmkube=unknown")[0] == 1
+
+
+def test_a_definition_of_no_known_release_is_said_with_its_file(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    crd = tmp_path / "crd.json"
+    crd.write_text(json.dumps(changed("Model", with_prefetch)))
+    code, out, _ = run(capsys, "check", file, "--crds", crd)
+    assert code == 0
+    assert f"{crd}:1: warning: Model.v1alpha1.inference.llmkube.dev: {UNKNOWN}" in out
+    code, out, err = run(capsys, "check", file, "--crds", crd, "--release", "llmkube=0.9.5")
+    assert "not known" not in out + err
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("llmkube=0.9.77", '--release llmkube=0.9.77: "0.9.77" is not a known release; use 0.9.7 or 0.9.17 or 0.9.9'),
+        ("llmkub=0.9.7", '"llmkub" is not an API with releases; use llmkube'),
+        ("llmkube", '--release: "llmkube" names no release; write it as llmkube=0.9.19'),
+        ("=0.9.7", '--release: "" names no release'),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "normalise"])
+def test_a_release_that_does_not_exist_is_an_error(
+    command: str, given: str, message: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, command, file, "--release", given)
+    assert (code, out) == (64, "")
+    assert message in err
+
+
+def test_a_release_in_the_configuration_is_text(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.yaml").write_text("releases: {llmkube: 0.9}\n")
+    code, _, err = run(capsys, "check", file, "--config", tmp_path / "c.yaml")
+    assert code == 64
+    assert "releases.llmkube: Input should be a valid string" in err
+
+
+def test_a_configuration_that_makes_the_release_unknown_is_said_to_be_weaker(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "c.yaml").write_text("releases: {llmkube: unknown}\n")
+    assert (
+        "makes the check weaker: releases: llmkube unknown"
+        in run(capsys, "check", file, "--config", tmp_path / "c.yaml")[2]
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "since"),
+    [
+        ("prefetch: true", "prefetch", "0.9.11"),
+        ("sourceSecretRef: {name: s}", "sourceSecretRef", "0.9.6"),
+        ("prefetchTolerations: [{key: a}]", "prefetchTolerations", "head"),
+    ],
+)
+def test_a_field_of_a_later_release_is_named_with_it(
+    fields: str, field: str, since: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(f"{MODEL}  {fields}\n")
+    code, out, _ = run(capsys, "check", file)
+    assert code == 1
+    said = f"{field} is a field of LLMKube {since} and later: set releases.llmkube, or give --crds"
+    assert f"unknown field; {said}" in out
+    assert run(capsys, "check", file, "--release", "llmkube=head")[0] == 0
+    assert run(capsys, "check", file, "--crds", SHAPES / "head" / "models.json")[0] == 0
+
+
+@pytest.mark.parametrize("field", ["prefetching: true", '" ::x": 1', '"a.b[": 1'])
+def test_a_field_of_no_release_is_only_unknown(field: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text(f"{MODEL}  {field}\n")
+    code, out, _ = run(capsys, "check", file)
+    assert (code, "is a field of" in out) == (1, False)
+
+
+def test_commands_about_rules_know_those_of_every_release(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "True of LLMKube >=0.9.11" in run(capsys, "rule", "LK344")[1]
+    assert "LK344  Model: spec.prefetch" in run(capsys, "rule")[1]
+    assert "(LK102, LLMKube " in run(capsys, "fields", "Model")[1]
+    code, out, _ = run(capsys, "export", "crd", "Model", "--release", "llmkube=0.9.11")
+    assert (code, "prefetch:" in out, "prefetchTolerations:" in out) == (0, True, False)
+
+
+def test_a_code_of_another_release_can_be_ignored(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "check", file, "--ignore", "LK344")[0] == 0
+    assert run(capsys, "check", file, "--ignore", "LK399")[0] == 64
+
+
+def test_cases_name_releases_that_exist(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cases = tmp_path / "llmkube" / "cases"
+    (tmp_path / "llmkube").mkdir()
+    for each in (ROOT / "policies" / "llmkube").iterdir():
+        if each.name != "cases":
+            (tmp_path / "llmkube" / each.name).symlink_to(each)
+    cases.mkdir()
+    table: dict[str, Any] = {
+        "apiVersion": "modelgate.dev/v1alpha1",
+        "kind": "Cases",
+        "target": {"group": "inference.llmkube.dev", "version": "v1alpha1", "kind": "Model"},
+        "cases": [{"name": "a", "release": ["0.9.7", "0.9.80"], "spec": {"source": "pvc://c/m.gguf"}, "expect": {}}],
+    }
+    (cases / "model.yaml").write_text(json.dumps(table))
+    code, _, err = run(capsys, "test", tmp_path)
+    assert code == 2
+    assert 'cases[0].release: "0.9.80" is not a known release; use 0.9.8' in err
+    table["cases"][0]["release"] = ["0.9.7", "0.9.19", "unknown"]
+    (cases / "model.yaml").write_text(json.dumps(table))
+    assert run(capsys, "test", tmp_path)[:2] == (0, "1 passed, 0 failed\n")
+    table["cases"][0]["spec"] = {"source": "hf://o/r@main", "format": "safetensors"}
+    (cases / "model.yaml").write_text(json.dumps(table))
+    code, out, _ = run(capsys, "test", tmp_path)
+    assert code == 1
+    assert "  under 0.9.7: warn: expected [], got ['LK350']" in out
