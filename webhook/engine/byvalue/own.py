@@ -47,7 +47,7 @@ class Own:
         self.differences = differences
         self._kind, self._expected, self._installed, self._policy = kind, expected, installed, policy
         self._known: dict[frozenset[Keys], frozenset[Rule]] = {}
-        self.foreign = Memo(lambda obj: self._invalid(installed.default(obj))[0])
+        self.unexpected = Memo(lambda obj: self._invalid(installed.default(obj))[0])
 
     def ruling(self, policy: Policy) -> Own:
         """The same definitions with other rules."""
