@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Final
 
 from webhook.admission.errors import Problem, SettingsError
-from webhook.cli.report.finding import CODES, Finding, Severity
 from webhook.cli.report.podcodes import KUBERNETES, RETIRED
+from webhook.library.findings import CODES, Finding, Severity
 from webhook.manifests.documents import Document
 from webhook.manifests.places import Place
 

@@ -15,7 +15,6 @@ from webhook.cli.input.cluster import add_cluster, connected
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import FAILING, add_output, add_paths, add_rules
 from webhook.cli.report import text
-from webhook.cli.report.finding import Severity
 from webhook.cli.report.formats import BY_FILE, FORMATS, rendered
 from webhook.cli.report.ignoring import known_codes
 from webhook.cli.report.text import Style
@@ -26,6 +25,7 @@ from webhook.cli.scan.judging import Scan, Source
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.cluster import Reader
 from webhook.engine.audit import Rules
+from webhook.library.findings import Severity
 
 __all__ = ["add_parser", "run"]
 

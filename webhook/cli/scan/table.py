@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from webhook.cli.output import printable
-from webhook.cli.report.finding import Severity
 from webhook.cli.report.text import Style
 from webhook.cli.scan.judging import Judged
+from webhook.library.findings import Severity
 
 __all__ = ["lines"]
 
