@@ -48,7 +48,7 @@ crds: $(READY)  ## generate the CRDs that embed types of Kubernetes, and the mer
 grammar: $(READY)  ## generate the tables of the CEL grammar from cel-python's cel.lark and webhook/cel/syntax/kubernetes.lark
 	$(PY) -m webhook.cel.syntax.grammar
 
-docs: $(READY)  ## generate webhook/facts/inputs.json, docs/coverage.md, samples.md, crds.md, the tables of docs/rules, READMEs of charts
+docs: $(READY)  ## generate webhook/facts/inputs.json, docs/coverage.md, samples.md, crds.md, releases.md, the tables of docs/rules, READMEs of charts
 	$(PY) -m tools.inputs
 	$(PY) -m tools.rules
 	$(PY) -m tools.coverage
