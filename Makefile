@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e e2e-long assets alerts bench bench-e2e image release lock clean help
+.PHONY: demo test check lint crds docs pictures grammar conformance site oracle tables fuzz hostile soak e2e e2e-long assets alerts bench bench-e2e image release lock clean help
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
@@ -48,11 +48,14 @@ crds: $(READY)  ## generate the CRDs that embed types of Kubernetes, and the mer
 grammar: $(READY)  ## generate the tables of the CEL grammar from cel-python's cel.lark and webhook/cel/syntax/kubernetes.lark
 	$(PY) -m webhook.cel.syntax.grammar
 
-docs: $(READY)  ## generate webhook/facts/inputs.json, docs/coverage.md, samples.md, crds.md, the tables of docs/rules, READMEs of charts
+docs: $(READY)  ## generate webhook/facts/inputs.json, docs/coverage.md, samples.md, crds.md, releases.md, the tables of docs/rules, READMEs of charts
 	$(PY) -m tools.inputs
 	$(PY) -m tools.rules
 	$(PY) -m tools.coverage
 	$(PY) -m tools.charts.readme
+
+pictures: $(READY)  ## draw the pictures of the documentation from the texts in docs/pictures; needs Go
+	$(PY) -m tools.pictures
 
 site: $(READY)  ## build the documentation as static pages, build/site/html
 	$(PY) -m tools.site

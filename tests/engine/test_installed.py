@@ -1,4 +1,4 @@
-"""A definition of another release: objects are judged by it, and the rules about what differs step aside."""
+"""A definition of another release: objects are judged by it, and the rules whose fields are not there step aside."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from webhook import engine
 from webhook.admission.decision import Decision
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.cli.cases import CasesDocument
-from webhook.cli.judging import in_cluster, review
 from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import with_installed
+from webhook.library.review import in_cluster, review
 from webhook.manifests.folders import read_all
 from webhook.policy import Profile
 
@@ -99,7 +99,7 @@ def test_rules_about_fields_that_are_the_same_stay(loaded: Catalog) -> None:
     assert {cause.code for cause in decision.causes} == {"AI208", "AI204"}
 
 
-def test_a_rule_about_values_that_are_accepted_there_is_not_applied(loaded: Catalog) -> None:
+def test_a_rule_about_a_value_that_is_accepted_there_alone_is_not_applied(loaded: Catalog) -> None:
     later, (unsure, deviation) = with_installed(loaded, [changed("Model", with_prefetch)])
     assert unsure.release == "the release of LLMKube is not known (set releases.llmkube)"
     spec = {"source": "s3://bucket/model.gguf", "prefetch": True}

@@ -64,7 +64,7 @@ def test_every_error_can_be_sent_to_another_process() -> None:
             importlib.import_module(module.name)
     for kind in subclasses(ModelgateError):
         arguments: Any = ([Problem("f", "p", "m")],) if issubclass(kind, LoadError) else ("text",)
-        error = PolicyFault("C", "f", ValueError("v")) if kind is PolicyFault else kind(*arguments)  # type: ignore[arg-type]
+        error = PolicyFault("C", "spec", "f", ValueError("v")) if kind is PolicyFault else kind(*arguments)  # type: ignore[arg-type]
         sent = pickle.loads(pickle.dumps(error))
         assert (type(sent), str(sent), sent.args, sent.__dict__) == (kind, str(error), error.args, error.__dict__)
 

@@ -11,7 +11,9 @@ from typing import Any, Final
 
 import yaml
 
+from tools.statements import Keys, statements
 from webhook.manifests import documents
+from webhook.policy.path import field_path
 from webhook.schema import CRD, CoerceError, load_crd
 
 __all__ = ["made_page"]
@@ -42,7 +44,6 @@ Why they differ:
 Long paths are shortened to their end, with the number of places, because types of Kubernetes are embedded many times.
 """
 
-_NO_STATEMENT: Final = ("properties", "items", "additionalProperties", "description")
 _SHOWN: Final = 100
 """Characters to show of a value."""
 
@@ -87,7 +88,7 @@ def _lines(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[str]:
     for key in ("scope", "names"):
         if ours["spec"][key] != theirs["spec"][key]:
             yield f"`{key}`: {_shown(ours['spec'][key])}; upstream {_shown(theirs['spec'][key])}"
-    a, b = dict(_statements(_schema(ours))), dict(_statements(_schema(theirs)))
+    a, b = _statements(_schema(ours)), _statements(_schema(theirs))
     for title, paths in (("only here", _tops(a, b)), ("only upstream", _tops(b, a))):
         for name, count in sorted(Counter(map(_short, paths)).items()):
             yield f"`{name}`: {title}{_places(count)}"
@@ -107,18 +108,16 @@ def _schema(crd: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def _statements(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """The statements of a schema by path; lists whose order has no meaning are sorted."""
-    own = {key: _plain(key, value) for key, value in schema.items() if key not in _NO_STATEMENT}
-    yield path, own
-    for name, child in (schema.get("properties") or {}).items():
-        yield from _statements(child, f"{path}.{name}".removeprefix("."))
-    for keyword, mark in (("items", "[*]"), ("additionalProperties", "{*}")):
-        child = schema.get(keyword)
-        if isinstance(child, dict):
-            yield from _statements(child, path + mark)
-        elif child is not None:
-            own[keyword] = child
+def _statements(schema: Mapping[str, Any]) -> Statements:
+    """The statements of a schema by path, without descriptions; lists whose order has no meaning are sorted."""
+    return {
+        _path(keys): {key: _plain(key, value) for key, value in own.items() if key != "description"}
+        for keys, own in statements(schema)
+    }
+
+
+def _path(keys: Keys) -> str:
+    return field_path(keys).replace(".*", "[*]")
 
 
 def _plain(keyword: str, value: Any) -> Any:
@@ -132,7 +131,7 @@ def _plain(keyword: str, value: Any) -> Any:
 def _tops(a: Statements, b: Statements) -> list[str]:
     """Paths of one schema that the other lacks, without those below them."""
     missing = a.keys() - b.keys()
-    return [path for path in missing if re.sub(r"(\.[^.\[{]+|\[\*\]|\{\*\})$", "", path) not in missing]
+    return [path for path in missing if re.sub(r"(\.[^.\[]+|\[\*\])$", "", path) not in missing]
 
 
 def _short(path: str) -> str:

@@ -1,7 +1,10 @@
-"""``python -m tools.rules``: generate the tables of all pages."""
+"""``python -m tools.rules``: generate the tables of all pages about rules, and the page about releases."""
 
+from tools.rules import releases
 from tools.rules.pages import made_pages
 from webhook.engine import catalog
 
-for page, text in made_pages(catalog.load()):
+loaded = catalog.load()
+for page, text in made_pages(loaded):
     page.write_text(text)
+releases.PAGE.write_text(releases.made_page(loaded))

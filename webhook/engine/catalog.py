@@ -25,7 +25,7 @@ from webhook.schema import CRD
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable  # takes 10 ms to load
 
-__all__ = ["Catalog", "KnownKind", "PolicySource", "load"]
+__all__ = ["POLICIES", "Catalog", "KnownKind", "PolicySource", "load"]
 
 _FORMS: Final = 32
 """Catalogs of other releases to keep. An operator's upgrade needs one or two, and all cases of an API about ten."""

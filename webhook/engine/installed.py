@@ -22,14 +22,16 @@ from webhook.engine.kinds import KnownKind
 from webhook.engine.operators import by_definitions, set_aside
 from webhook.facts import inputs_of
 from webhook.policy import MISSING, DefaultRule, Dependence, Path, Policy, Rule, node_at
-from webhook.schema import CRD, SchemaError, load_crd
-from webhook.schema.compare import Differences, Keys, compare, is_same
+from webhook.schema import CRD, Structural, load_crd
+from webhook.schema.compare import Differences, Keys, compare, expected, is_same
 
 __all__ = ["Deviation", "with_installed"]
 
 _SHOWN: Final = 3
 """Fields of each sort in a text: enough to recognise a release."""
 _NOTHING: Final = Differences()
+_UNREADABLE: Final = (LookupError, TypeError, ValueError, AttributeError, RecursionError, ArithmeticError)
+"""What a definition that is not one may raise; a SchemaError is a ValueError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,7 @@ def _changes(
         for gvk in (each for each in catalog.kinds if (each.group, each.kind) == name):
             try:
                 change = _change(catalog.kinds[gvk], load_crd(dict(document), trusted=trusted))
-            except (SchemaError, LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            except _UNREADABLE as error:
                 change = _Change(Deviation(gvk, error=" ".join(f"{type(error).__name__}: {error}".split())[:200]))
             if change is not None:
                 yield gvk, change
@@ -184,13 +186,14 @@ def _change(known: KnownKind, crd: CRD) -> _Change | None:
     if same_resource and is_same(ours, theirs):
         return None
     differences = compare(ours, theirs)
+    ours_there = Structural(expected(ours, theirs), version=known.schema.version, name=known.schema.name)
     installed = replace(
         known,
         plural=crd.plural,
         namespaced=namespaced,
         status=version.status,
         schema=version.schema,
-        own=Own(known.gvk.kind, known.schema, version.schema, known.policy, differences),
+        own=Own(known.gvk.kind, ours_there, version.schema, known.policy, differences),
     )
     lost, new, unstated = (_fields(each) for each in (differences.lost, differences.new, differences.unstated))
     widened = _fields(differences.widened - differences.unstated)

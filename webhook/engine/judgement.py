@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -9,6 +10,7 @@ from webhook.admission import Cause, Decision, Request, Warn, labels
 from webhook.cel import Budget
 from webhook.cluster import ClusterView
 from webhook.engine.bound import over_bound
+from webhook.engine.byvalue import NOTHING_ASIDE, Aside
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.findings import Findings
 from webhook.engine.metadata import metadata_errors
@@ -50,7 +52,7 @@ def judge(request: Request, catalog: Catalog, view: ClusterView, options: Option
     refusal = over_bound(kind, request)
     if refusal is not None:
         return Judgement(_unjudged(request, refusal, catalog, options), kind=kind)
-    findings, hidden, unknown = _findings(kind, catalog.prepared(kind), request, view, options)
+    findings, hidden, unknown, aside = _findings(kind, catalog.prepared(kind), request, view, options)
     if unknown:
         _add_unknown_fields(findings, kind, request.object, unknown, strict=options.strict_fields)
     causes, warnings = tuple(findings.causes), (*findings.notices, *findings.warnings)
@@ -58,7 +60,7 @@ def judge(request: Request, catalog: Catalog, view: ClusterView, options: Option
         kept = tuple(cause for cause in causes if options.strict_fields and cause.label == "schema")
         causes, warnings = kept, (*refusals_as_warnings([each for each in causes if each not in kept]), *warnings)
     return Judgement(
-        Decision(request.object, causes, warnings, audit=_audit(catalog, causes, warnings)),
+        Decision(request.object, causes, warnings, audit=_audit(catalog, causes, warnings, aside)),
         bool(findings.notices),
         hidden,
         kind,
@@ -78,8 +80,10 @@ def _unjudged(request: Request, refusal: Cause, catalog: Catalog, options: Optio
 
 def _findings(
     kind: KnownKind, prepared: Prepared, request: Request, view: ClusterView, options: Options
-) -> tuple[Findings, tuple[Cause, ...], list[str]]:
-    """The findings of the schema and of the policy, what ratcheting hides, and the paths of unknown fields."""
+) -> tuple[Findings, tuple[Cause, ...], list[str], list[str]]:
+    """The findings of the schema and of the policy, what ratcheting hides, the paths of unknown fields, and the codes
+    of the rules that are left out.
+    """
     assert request.object is not None
     options.checkpoint("schema")
     obj, unknown, is_clean = kind.schema.decode(request.object)
@@ -89,6 +93,9 @@ def _findings(
         of_schema, hidden = validate_schema(kind, obj, old, Budget(OBJECT_BUDGET))
     elif errors := metadata_errors(obj, request.size):
         of_schema = Findings(errors)
+    aside = NOTHING_ASIDE
+    if kind.own is not None:
+        aside, obj, old = kind.own.aside(obj, old), kind.own.seen(obj), None if old is None else kind.own.seen(old)
     of_pods = None
     if prepared.pods is not None and options.settings.recommends(kind.api):
         options.checkpoint("pods")
@@ -96,7 +103,7 @@ def _findings(
         of_pods = pod_findings(prepared, obj, old, refused, options)
     options.checkpoint("policy")
     causes = () if of_schema is None else tuple(of_schema.causes)
-    subject = Subject(kind, prepared, obj, old, causes, hidden, kind.aside(obj, old))
+    subject = Subject(kind, prepared, obj, old, causes, hidden, aside)
     scope = scope_of(kind, prepared, request, obj, old, view, options.settings)
 
     def stored_scope() -> PolicyScope:
@@ -113,7 +120,13 @@ def _findings(
         findings.attach_hints()
     if obj.get("spec") is None and not findings.causes and not kind.foreign:
         findings.warnings += missing_spec(kind)
-    return findings, hidden, unknown
+    return findings, hidden, unknown, _left_out(kind, aside, scope) if aside.rules or scope.doubtful else []
+
+
+def _left_out(kind: KnownKind, aside: Aside, scope: PolicyScope) -> list[str]:
+    """The codes of the rules that do not hold for the values of the object, or of others that its facts read."""
+    doubtful = {rule.code for rule in kind.policy.validations if scope.doubts(*rule.conditions)}
+    return sorted(doubtful | {rule.code for rule in aside.rules})
 
 
 def _add_unknown_fields(
@@ -129,8 +142,13 @@ def _add_unknown_fields(
             findings.warnings.append(Warn(path, text))
 
 
-def _audit(catalog: Catalog, causes: tuple[Cause, ...], warnings: tuple[Warn, ...] = ()) -> dict[str, str]:
+def _audit(
+    catalog: Catalog, causes: tuple[Cause, ...], warnings: tuple[Warn, ...] = (), aside: Sequence[str] = ()
+) -> dict[str, str]:
     """Audit annotations; the API server puts the webhook's name before each key."""
-    if not causes and not warnings:
-        return {"catalog": catalog.digest}
-    return {"catalog": catalog.digest, "codes": ",".join(dict.fromkeys(labels(causes, warnings)))}
+    audit = {"catalog": catalog.digest}
+    if causes or warnings:
+        audit["codes"] = ",".join(dict.fromkeys(labels(causes, warnings)))
+    if aside:
+        audit["aside"] = ",".join(aside)
+    return audit

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.admission import GroupVersionKind
 from webhook.cluster import Kind
-from webhook.engine.byvalue import NOTHING_ASIDE, Aside, Foreign, Own
+from webhook.engine.byvalue import Foreign, Own
 from webhook.engine.packs import DOCUMENTED, NO_PACK, InForce, Pack
 from webhook.facts import FACTS, Fact
 from webhook.manifests.documents import Document
@@ -61,9 +61,14 @@ class KnownKind:
         """Whether the schema is that of another definition than the catalog's."""
         return self.own is not None
 
-    def aside(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> Aside:
-        """The rules and defaults that do not hold for an object as it is decoded; ``old`` is what is stored."""
-        return NOTHING_ASIDE if self.own is None else self.own.aside(obj, old)
+    @property
+    def stated(self) -> Structural:
+        """The schema that says where the parts of pods are: the catalog's, where the installed one leaves that open."""
+        return self.schema if self.own is None else self.own.stated
+
+    def seen(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """A decoded object as rules and facts read it."""
+        return obj if self.own is None else self.own.seen(obj)
 
 
 class Preparations(dict[GroupVersionKind, Prepared]):
@@ -74,8 +79,7 @@ class Preparations(dict[GroupVersionKind, Prepared]):
         found = self.get(kind.gvk)
         if found is None or found.policy is not kind.policy or found.schema is not kind.schema:
             functions = None if found is None or found.policy is not kind.policy else found.functions
-            stated = kind.own.schema if kind.own and kind.own.differences.unstated else None
-            found = self[kind.gvk] = Prepared(kind.policy, kind.schema, functions, stated=stated)
+            found = self[kind.gvk] = Prepared(kind.policy, kind.schema, functions, stated=kind.stated)
         return found
 
 

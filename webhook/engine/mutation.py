@@ -15,7 +15,9 @@ from webhook.engine.filling.stamping import normalised, stamp_of, stamped, toler
 from webhook.engine.judgement import judge
 from webhook.engine.native import refusals_as_warnings
 from webhook.engine.options import DEFAULT_OPTIONS, Options
+from webhook.engine.rules import fault_cause
 from webhook.engine.scope import reviewed_kind
+from webhook.policy import PolicyFault
 
 __all__ = ["mutate"]
 
@@ -67,7 +69,12 @@ def _default(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     if kind.foreign:
         return Decision(kind.schema.default(obj))
     options.checkpoint("defaults")
-    result = normalised(kind, request, obj, catalog, view, options)
+    try:
+        result = normalised(kind, request, obj, catalog, view, options)
+    except PolicyFault as fault:
+        if not options.faults_told:
+            raise
+        return Decision(obj, (fault_cause(fault),))
     options.checkpoint("stamp")
     valid, faults = (
         (True, []) if request.operation == "CREATE" else _standing(request, result.object, catalog, view, options)

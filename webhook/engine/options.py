@@ -38,6 +38,8 @@ class Options:
     ``strict_fields``: decide for the API server, too, as for a file: an unknown field is an error, as in kubectl's
     validation, and the schema refuses under every profile. Otherwise an unknown field is a warning: a webhook receives
     one only where the installed CRD has it.
+    ``faults_told``: a rule that cannot be evaluated is a finding of it, as for a file: one of many, and the others are
+    judged all the same. Otherwise it is a Fault.
     ``references``: there is a view of other objects; without one, rules about them are skipped.
     ``complete``: the view is complete: an object missing from it does not exist. Otherwise it is unknown, and a rule
     that fails because of it only warns.
@@ -49,6 +51,7 @@ class Options:
 
     profile: Profile = Profile.STANDARD
     strict_fields: bool = False
+    faults_told: bool = False
     references: bool = True
     complete: bool = True
     settings: Settings = DEFAULT_SETTINGS

@@ -21,7 +21,7 @@ from webhook.golang.fmt import GoStrings
 from webhook.policy import MISSING, Action, Path, PolicyFault, PolicyScope, Prepared, ValidationRule, field_path
 from webhook.schema import OMIT, FieldError
 
-__all__ = ["MAX_FINDINGS", "Subject", "validate_rules"]
+__all__ = ["MAX_FINDINGS", "Subject", "fault_cause", "validate_rules"]
 
 MAX_FINDINGS: Final = 1000
 """Causes, notices and warnings of the policy's rules about one object, each: more are of no use to a reader."""
@@ -208,7 +208,7 @@ class _RuleRun:
         value, is_unsure = self._scope.value, not self._options.complete and rule.unseen is not None
         text = rule.message if suspect.message is None and rule.message_expression is None else suspect.message
         if suspect.certain and not is_unsure and text is not None:
-            return None if self._scope.doubts(*rule.conditions) else text
+            return None if self._is_doubtful(rule) else text
         self._options.checkpoint(rule.code)
         try:
             if not suspect.certain:
@@ -216,7 +216,7 @@ class _RuleRun:
                     return None
                 if value(rule.rule, node.bindings) is not False:
                     return None
-            if self._scope.doubts(*rule.conditions):
+            if self._is_doubtful(rule):
                 return None
             if is_unsure and rule.unseen is not None and (missing := str(value(rule.unseen, node.bindings))):
                 self._record_unseen(rule, node, missing)
@@ -228,8 +228,17 @@ class _RuleRun:
             raise
         except CelError as error:
             if self._subject.rules_must_evaluate:
-                raise PolicyFault(rule.code, rule.rule.source, error) from error
+                self._record_fault(PolicyFault(rule.code, field_path(node.keys), rule.rule.source, error))
             return None
+
+    def _is_doubtful(self, rule: ValidationRule) -> bool:
+        return bool(self._scope.doubtful) and self._scope.doubts(*rule.conditions)
+
+    def _record_fault(self, fault: PolicyFault) -> None:
+        if not self._options.faults_told:
+            raise fault
+        if len(self.findings.causes) < MAX_FINDINGS:
+            self.findings.causes.append(fault_cause(fault))
 
     def _record_unseen(self, rule: ValidationRule, node: TargetNode, missing: str) -> None:
         """Warn that an unknown object decides a rule, once for each such object."""
@@ -265,6 +274,11 @@ class _RuleRun:
     def _is_explained(self, rule: ValidationRule, node: TargetNode, place: str) -> bool:
         """Whether the schema refuses the very value that a finding is about."""
         return place in self._subject.refused and not isinstance(rule.below.get(node.value), dict | list)
+
+
+def fault_cause(fault: PolicyFault) -> Cause:
+    """What a file is told of a rule that cannot be evaluated: a gate would answer that it cannot judge the object."""
+    return Cause(fault.place, "InternalError", f"Internal error: {cut_end(fault.detail, MESSAGE)}", fault.code)
 
 
 def _target_nodes(at: Path, subject: Subject, scope: PolicyScope) -> Iterator[TargetNode]:

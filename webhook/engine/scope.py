@@ -45,7 +45,7 @@ def scope_of(
     settings: Settings = DEFAULT_SETTINGS,
 ) -> PolicyScope:
     """The scope of the policy's expressions over one state of the object."""
-    doubtful = set[str]()
+    doubtful: set[str] = set()  # the alias of a type would take longer
 
     def fact(name: str) -> Any:
         definition = kind.facts[name]

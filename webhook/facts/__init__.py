@@ -10,13 +10,14 @@ from webhook.cluster.view import ClusterView
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
 from webhook.facts.explained import EXPLANATIONS, Table
 from webhook.facts.fact import Fact
+from webhook.facts.memo import Memo
 from webhook.facts.nearest import is_typo
 from webhook.facts.settings import Settings
 
 if TYPE_CHECKING:
     from webhook.facts.inputs import inputs_of
 
-__all__ = ["COMPARISONS", "EXPLANATIONS", "FACTS", "Fact", "Table", "inputs_of", "is_typo"]
+__all__ = ["COMPARISONS", "EXPLANATIONS", "FACTS", "Fact", "Memo", "Table", "inputs_of", "is_typo"]
 
 FACTS: Final[Mapping[str, Mapping[str, Mapping[str, Fact]]]] = {
     "aim": aim.FACTS,

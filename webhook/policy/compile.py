@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +19,7 @@ from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, Va
 from webhook.policy.problems import problem
 from webhook.policy.ranges import Range
 from webhook.policy.reads import Reads
+from webhook.policy.unstated import unreadable
 from webhook.schema.pods import DECLARED
 
 if TYPE_CHECKING:
@@ -210,6 +211,7 @@ class _Compiler:
             message = self.expression(env, text, STRING, where, shown, on_demand=True) if text else None
             source, where = rule.unseen, (*at, "unseen")
             unseen = self.expression(env, source, STRING, where, f"{name} unseen", on_demand=True) if source else None
+            self._readable((rule.when, rule.rule, text, source), places[0][1], at)
             if test is None or (rule.when and when is None) or (text and message is None) or (source and not unseen):
                 continue
             for path, _ in places:
@@ -229,6 +231,16 @@ class _Compiler:
                     rule.explains is not None,
                     rule.operator or "",
                 )
+
+    def _readable(self, sources: Iterable[str | None], node: Schema, at: tuple[str | int, ...]) -> None:
+        """Check that a rule reads no data that the definition leaves open: it would fail on every object."""
+        trees = [self.trees[source] for source in sources if source in self.trees]
+        variables = {name: self.trees[expression.source] for name, expression in self.compiled.items()}
+        schema = self.environments.schema
+        found = dict.fromkeys(name for tree in trees for name in unreadable(tree, variables, schema, node))
+        if found:
+            text = f"the definition does not say what is in {', '.join(found)}, so a rule can only compare it"
+            self._problem((*at, "rule"), f"{text}: give it a type there, or do without the rule")
 
     def _places(self, rule: Validation, at: tuple[str | int, ...]) -> list[tuple[Path, Schema]]:
         """The paths of a rule with the schemas of their nodes: of a list of paths, those that this kind has."""

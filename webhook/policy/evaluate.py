@@ -21,10 +21,15 @@ _NOTES: Final = 10_000
 
 
 class PolicyFault(Fault):
-    """A rule failed to evaluate on an object that its schema accepts: a fault of Modelgate, never a denial."""
+    """A rule failed to evaluate on an object that its schema accepts: a fault of the rule, never a denial.
 
-    def __init__(self, code: str, source: str, error: CelError) -> None:
-        super().__init__(f"rule {code} could not be evaluated: {error} (in {source})")
+    ``code`` is the rule's, ``place`` the field, and ``detail`` says what is wrong.
+    """
+
+    def __init__(self, code: str, place: str, source: str, error: CelError) -> None:
+        self.code, self.place = code, place
+        self.detail = f"rule {code} could not be evaluated: {error} (in {source})"
+        super().__init__(self.detail)
 
 
 class _Variables(dict[str, Any]):
@@ -58,7 +63,7 @@ class PolicyScope:
         doubtful: Collection[str] = (),
     ) -> None:
         self._prepared, self._bindings, self._fact, self._budget = prepared, bindings, fact, budget
-        self._doubtful = doubtful
+        self.doubtful = doubtful
         self._facts: dict[str, Any] = {}
         self._made: Bindings | None = None
         self._suspects: Sequence[Suspect] = ()
@@ -123,8 +128,7 @@ class PolicyScope:
 
     def doubts(self, *parts: Expression | FactValue | None) -> bool:
         """Whether one of these has read a doubtful fact."""
-        known = self._doubtful
-        return bool(known) and any(part is not None and not part.facts.isdisjoint(known) for part in parts)
+        return any(part is not None and not part.facts.isdisjoint(self.doubtful) for part in parts)
 
     def variable(self, name: str) -> Any:
         """The value of a variable."""

@@ -17,7 +17,7 @@ _TEXTS: Final = frozenset({"description", "title", "example", "externalDocs", "x
 
 _OPEN: Final = "x-kubernetes-preserve-unknown-fields"
 _ELSEWHERE: Final = frozenset({*_TEXTS, _OPEN, "properties", "items", "x-kubernetes-validations", "enum", "allOf"})
-"""Keywords that are no limit of a value, or that are compared as what they have in common."""
+"""Keywords that do not limit a value, or that are compared as what they have in common."""
 
 _LOWER: Final = frozenset({"minimum", "minLength", "minItems", "minProperties"})
 _UPPER: Final = frozenset({"maximum", "maxLength", "maxItems", "maxProperties"})
@@ -32,12 +32,14 @@ class Differences:
     """What another definition changes. A path stands for everything below it, too.
 
     ``lost``: the fields that it lacks. ``new``: the fields that it adds. ``widened``: the values of which it accepts
-    more. ``unstated``: where it says less about the fields and keeps all, so that none of them is lost.
+    more. ``narrowed``: the values of which it accepts less. ``unstated``: where it says less about the fields and keeps
+    all, so that none of them is lost.
     """
 
     lost: frozenset[Keys] = frozenset()
     new: frozenset[Keys] = frozenset()
     widened: frozenset[Keys] = frozenset()
+    narrowed: frozenset[Keys] = frozenset()
     unstated: frozenset[Keys] = frozenset()
 
     @property
@@ -54,7 +56,8 @@ def is_same(ours: Schema, theirs: Schema) -> bool:
 
 def compare(ours: Schema, theirs: Schema) -> Differences:
     """The differences of ``theirs`` from ``ours``, two OpenAPI schemas of one kind."""
-    lost, new, widened, unstated = set[Keys](), set[Keys](), set[Keys](), set[Keys]()
+    lost, new, unstated = set[Keys](), set[Keys](), set[Keys]()
+    widened, narrowed = set[Keys](), set[Keys]()
     pairs: list[tuple[Keys, Schema, Schema]] = [((), ours, theirs)]
     while pairs:
         at, one, other = pairs.pop()
@@ -66,13 +69,15 @@ def compare(ours: Schema, theirs: Schema) -> Differences:
             lost |= {(*at, key) for key in absent}
         if _accepts_more(_without(one, absent), other):
             widened.add(at)
+        if _accepts_more({**other, "default": one.get("default")}, one) or not _rules(other) <= _rules(one):
+            narrowed.add(at)
         new |= {(*at, key) for key in others.keys() - mine.keys()}
         pairs += [((*at, key), mine[key], others[key]) for key in mine.keys() & others.keys()]
-    return Differences(frozenset(lost), frozenset(new), frozenset(widened), frozenset(unstated))
+    return Differences(*map(frozenset, (lost, new, widened, narrowed, unstated)))
 
 
 def expected(ours: Schema, theirs: Schema) -> Schema:
-    """Our schema for objects of theirs: without the fields that theirs lacks, and with any value for those it adds."""
+    """Our schema for objects of the other: without the fields that it lacks, and with any value for those it adds."""
     mine, others = dict(_children(ours)), dict(_children(theirs))
     if not mine:
         return ours
@@ -105,6 +110,10 @@ def _children(schema: Schema) -> Iterator[tuple[str, Schema]]:
     for keyword in ("items", "additionalProperties"):
         if isinstance(schema.get(keyword), Mapping):
             yield "*", schema[keyword]
+
+
+def _rules(schema: Schema) -> set[str]:
+    return {str(each.get("rule")) for each in schema.get("x-kubernetes-validations") or ()}
 
 
 def _is_open(schema: Schema) -> bool:

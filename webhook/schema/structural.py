@@ -254,7 +254,7 @@ class Structural:
     def invalid_places(self, obj: dict[str, Any]) -> list[tuple[Keys, str]]:
         """Where an object has a value that the OpenAPI schema refuses, and the type of the error; rules do not count.
 
-        Fields that the schema does not have are no error.
+        A field that the schema does not have is not an error.
         """
         if self.is_clean(obj):
             return []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from modelgate.later import later
 
 if TYPE_CHECKING:
-    from webhook.cel.syntax.ast import Call, Const, Expr, Ident, ListExpr, MapExpr, Select
+    from webhook.cel.syntax.ast import Call, Comprehension, Const, Expr, Ident, ListExpr, MapExpr, Select
     from webhook.cel.syntax.parser import parse
     from webhook.cel.syntax.reading import position
     from webhook.cel.syntax.reserved import RESERVED
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RESERVED",
     "Call",
+    "Comprehension",
     "Const",
     "Expr",
     "Ident",
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 _MODULES: Final = {
-    **dict.fromkeys(("Call", "Const", "Expr", "Ident", "ListExpr", "MapExpr", "Select"), "ast"),
+    **dict.fromkeys(("Call", "Comprehension", "Const", "Expr", "Ident", "ListExpr", "MapExpr", "Select"), "ast"),
     "parse": "parser",
     "position": "reading",
     "RESERVED": "reserved",

@@ -18,11 +18,12 @@ from webhook.cli.manifests import Outcomes
 from webhook.cli.output import say
 from webhook.cli.report import text
 from webhook.cli.report.building import report_of
-from webhook.cli.report.finding import Report, Severity
 from webhook.cli.report.formats import FORMATS, rendered
 from webhook.cli.report.ignoring import known_codes
+from webhook.cli.report.report import Report
 from webhook.cli.report.text import Style
 from webhook.cli.shell.parser import Commands, command
+from webhook.library.findings import Severity
 
 __all__ = ["add_parser", "run"]
 
@@ -48,8 +49,8 @@ def add_parser(commands: Commands) -> None:
     add_arguments(parser)
     quiet = "print only objects with findings, and no summary"
     verbose = (
-        "also list what is not checked or not read, and, for each object for which one of several others is chosen, "
-        "all of them with the reasons"
+        "also list what is not checked or not read, and below an object the rules that are not applied to its values, "
+        "and, where one of several other objects is chosen for it, all of them with the reasons"
     )
     add_output(parser, ("text", *FORMATS), quiet, verbose)
     parser.add_argument(

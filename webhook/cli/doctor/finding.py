@@ -142,7 +142,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     ),
     "definition-differs": Check(
         WARNING,
-        "Rules that may mean something else under this definition are not applied.",
+        "Rules that need a field which this definition lacks are not applied.",
         "Use a release of the operator that Modelgate covers, or accept it: docs/installed-definitions.md.",
     ),
     "definition-unserved": Check(

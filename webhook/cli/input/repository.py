@@ -78,6 +78,15 @@ class Repository:
             top = top_of(first if first.is_dir() else first.parent)
         if top is None:
             _fail(f"{first} is in no Git repository")
+        return cls.at(top)
+
+    @classmethod
+    def at(cls, top: Path) -> Repository:
+        """The repository of a working tree, by the top of the tree.
+
+        Raises:
+            SettingsError: Git does not open it, or it belongs to another working tree.
+        """
         folder = _opened(top)
         if not _belongs(folder, top):
             _fail(f"{top / '.git'} names {folder}, which is not the repository of this folder: use a clone")

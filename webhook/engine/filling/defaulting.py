@@ -16,6 +16,7 @@ from typing import Any, Final
 from webhook.admission import Default, patch
 from webhook.cel import BudgetExceeded, CelError
 from webhook.cel.batch import ABSENT, Formula
+from webhook.engine.byvalue import NOTHING_ASIDE
 from webhook.engine.catalog import KnownKind
 from webhook.engine.filling.ownership import Ownership
 from webhook.engine.metadata import is_readable
@@ -103,7 +104,7 @@ def normalise(
     """
     written, rules, withdrawn = obj, kind.policy.defaults, kind.policy.withdrawn
     if kind.policy.numeric_quantities:
-        obj = kind.schema.with_quantities(obj)
+        obj = kind.stated.with_quantities(obj)
     if not (rules or withdrawn):
         return Normalised(kind.schema.default(obj), {}, "", written, obj, rules, {})
     ownership = Ownership.of(obj, old)
@@ -169,10 +170,11 @@ def _filled(
 
     An installed definition may refuse a default that the catalog's accepts. Only then is each tried by itself.
     """
-    found = _computed(kind, prepared, old, bare, scope_of)
-    if kind.deviates and found[1] and _errors(kind, prepared, found[0]):
+    current, filled = _computed(kind, prepared, old, bare, scope_of)
+    may_refuse = filled and kind.own is not None and kind.own.may_refuse_defaults
+    if may_refuse and not _errors(kind, prepared, current) <= _errors(kind, prepared, bare):
         return _fill(kind, prepared, old, bare, scope_of, {}, one_by_one=True)
-    return found
+    return current, filled
 
 
 def _computed(
@@ -201,7 +203,8 @@ def _fill(
     They are in the order of their dependencies. So after all were applied, only a few may apply anew, unless more has
     changed than single leaves. ``one_by_one``: a value that the schema refuses is not set.
     """
-    aside = kind.aside(current, old).rules
+    own = kind.own
+    aside = NOTHING_ASIDE.rules if own is None else own.aside(current, old).rules
     filled: Filled = {}
     scope: PolicyScope | None = None
     rules, progress = kind.policy.defaults, True
@@ -213,15 +216,15 @@ def _fill(
                 continue  # a parent is not an object: validation refuses it
             formula = formulas.get(rule)
             if formula is not None and formula.is_plain:
-                value = formula.run({"object": current}, None)
+                value = formula.run({"object": current if own is None else own.seen(current)}, None)
             else:
-                scope = scope or scope_of(current)
+                scope = scope or scope_of(kind.seen(current))
                 value = _value_or_missing(rule, scope, kind, old) if formula is None else scope.computed(formula)
             if value is MISSING or value is ABSENT:
                 continue
             if value is ...:
                 raise _UndecidedError
-            if kind.deviates:
+            if own is not None:
                 value = MISSING if scope is not None and scope.doubts(rule.when, rule.value) else value
                 value = _known_part(kind, rule.path, value) if value.__class__ is dict else value
                 if value is MISSING:
@@ -231,10 +234,10 @@ def _fill(
             is_leaf = parent is not None and value.__class__ in _SCALARS
             following = changed if is_leaf else kind.schema.default(changed)
             is_known = is_known and following is changed and parent is not None
-            if one_by_one and _errors(kind, prepared, following) > _errors(kind, prepared, current):
+            if one_by_one and not _errors(kind, prepared, following) <= _errors(kind, prepared, current):
                 continue
-            if following is not changed:
-                aside = kind.aside(following, old).rules
+            if own is not None and following is not changed:
+                aside = own.aside(following, old).rules
             filled[rule] = value
             current, scope, progress = following, None, True
         rules = prepared.repeated_defaults() if is_known else kind.policy.defaults
@@ -254,12 +257,12 @@ def _value_or_missing(rule: DefaultRule, scope: PolicyScope, kind: KnownKind, ol
         return MISSING
 
 
-def _errors(kind: KnownKind, prepared: Prepared, obj: dict[str, Any]) -> int:
-    """The number of errors for which an installed definition refuses an object."""
+def _errors(kind: KnownKind, prepared: Prepared, obj: dict[str, Any]) -> frozenset[str]:
+    """The errors for which an installed definition refuses an object."""
     decoded = kind.schema.decode(obj)
     if decoded.is_clean and prepared.schema_rules_hold(decoded.object, None, OBJECT_BUDGET):
-        return 0
-    return len(kind.schema.check(decoded.object).errors)
+        return frozenset()
+    return frozenset(map(str, kind.schema.check(decoded.object).errors))
 
 
 def _refused(kind: KnownKind, obj: dict[str, Any]) -> bool:
@@ -288,7 +291,7 @@ def _value(rule: DefaultRule, scope: PolicyScope) -> Any:
     except BudgetExceeded as error:
         raise _TooCostlyError(rule.code) from error
     except CelError as error:
-        raise PolicyFault(rule.code, expression.source, error) from error
+        raise PolicyFault(rule.code, rule.path.text, expression.source, error) from error
 
 
 def _explain(steps: Iterable[patch.Step], filled: Filled, rules: tuple[DefaultRule | Withdrawn, ...]) -> list[Default]:

@@ -1,9 +1,4 @@
-"""Decide by its values which rules hold for an object, where another definition of its kind is installed.
-
-A rule is written for the values that the catalog's definition accepts. The installed one may accept more: a rule that
-reads such a value is left out of the review of this object, and of no other. Facts follow the same law for the objects
-of other kinds that they read.
-"""
+"""The catalog's definition of a kind beside the installed one, and the rules that do not hold for an object."""
 
 from __future__ import annotations
 
@@ -12,14 +7,12 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from webhook.admission import patch
-from webhook.cluster import ClusterView, Kind
-from webhook.facts import inputs_of
-from webhook.facts.memo import Memo
+from webhook.facts import Memo, inputs_of
 from webhook.policy import Dependence, Policy, Rule, meet
-from webhook.schema import Structural
-from webhook.schema.compare import Differences, expected
+from webhook.schema import DecodeError, Structural
+from webhook.schema.compare import Differences
 
-__all__ = ["NOTHING_ASIDE", "Aside", "Foreign", "Own", "Sight"]
+__all__ = ["NOTHING_ASIDE", "Aside", "Keys", "Own", "any_meet"]
 
 Keys = tuple[str, ...]
 
@@ -27,6 +20,7 @@ _SHAPES: Final = 256
 """Sets of fields of which the rules are remembered; a full cache is emptied."""
 _MOST: Final = 1000
 """With so many errors there may be more of them, which are not named."""
+_EVERYTHING: Final[frozenset[Keys]] = frozenset({()})
 _OVERSIZED: Final = frozenset({"FieldValueTooLong", "FieldValueTooMany"})
 
 
@@ -36,10 +30,6 @@ class Aside(NamedTuple):
     rules: frozenset[Rule]
     oversized: bool = False
 
-    @property
-    def codes(self) -> list[str]:
-        return sorted({rule.code for rule in self.rules})
-
 
 NOTHING_ASIDE: Final = Aside(frozenset())
 
@@ -47,24 +37,21 @@ NOTHING_ASIDE: Final = Aside(frozenset())
 class Own:
     """The catalog's definition of a kind, beside the installed one.
 
-    ``policy`` are the rules that apply to the installed definition.
+    ``expected`` is the catalog's schema for objects of the installed definition: without the fields that this one
+    lacks, and with any value where it adds some. ``policy`` are the rules that apply to the installed definition.
     """
 
     def __init__(
-        self, kind: str, schema: Structural, installed: Structural, policy: Policy, differences: Differences
+        self, kind: str, expected: Structural, installed: Structural, policy: Policy, differences: Differences
     ) -> None:
-        self.schema = schema
         self.differences = differences
-        self._kind, self._installed, self._policy = kind, installed, policy
-        self._expected = Structural(
-            lambda: expected(schema.raw, installed.raw), version=schema.version, name=schema.name
-        )
+        self._kind, self._expected, self._installed, self._policy = kind, expected, installed, policy
         self._known: dict[frozenset[Keys], frozenset[Rule]] = {}
-        self.foreign = Memo(lambda obj: self._invalid(obj)[0])
+        self.foreign = Memo(lambda obj: self._invalid(installed.default(obj))[0])
 
     def ruling(self, policy: Policy) -> Own:
         """The same definitions with other rules."""
-        return Own(self._kind, self.schema, self._installed, policy, self.differences)
+        return Own(self._kind, self._expected, self._installed, policy, self.differences)
 
     def aside(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> Aside:
         """What is left out of the review of an object; ``old`` is what is stored. Both are decoded."""
@@ -77,17 +64,42 @@ class Own:
             rules |= self._about(before) & self._on_stored
         return Aside(rules, oversized) if rules or oversized else NOTHING_ASIDE
 
+    def seen(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """An object as rules and facts read it.
+
+        Where the installed definition says nothing, the API server fills in nothing, and keeps what is null. Rules read
+        what it would have made of the object by the catalog's definition.
+        """
+        if not self.differences.unstated:
+            return obj
+        try:
+            return self._expected.decode(obj, drop_invalid=True).object
+        except DecodeError:  # the installed definition may keep what the catalog's cannot read
+            return obj
+
+    @property
+    def stated(self) -> Structural:
+        """The schema that says most of the object."""
+        return self._expected if self.differences.unstated else self._installed
+
     def _invalid(self, obj: dict[str, Any]) -> tuple[frozenset[Keys], bool]:
         """The fields with a value that the catalog's definition refuses or would fill in, and the installed one not."""
-        errors, filled = self._expected.invalid_places(obj), self._expected.default(obj)
+        filled = self.seen(obj) if self.differences.unstated else self._expected.default(obj)
+        try:
+            errors = self._expected.invalid_places(filled)
+            theirs = set(self._installed.invalid_places(obj)) if errors else ()
+        except DecodeError:
+            return _EVERYTHING, True
         if not errors and filled is obj:
             return frozenset(), False
-        theirs = set(self._installed.invalid_places(obj)) if errors else ()
         ours = [each for each in errors if each not in theirs]
         paths = {keys for keys, _ in ours}
-        paths |= {tuple("*" if key.isdigit() else key for key in keys) for _, keys, _ in patch.steps(obj, filled)}
+        for _, keys, _ in patch.steps(obj, filled):
+            path = tuple("*" if key.isdigit() else key for key in keys)
+            if not any(path[:end] in self.differences.unstated for end in range(len(path))):
+                paths.add(path)
         if len(errors) >= _MOST:
-            paths.add(())
+            return _EVERYTHING, True
         return frozenset(paths), any(kind in _OVERSIZED for _, kind in ours)
 
     def _about(self, paths: frozenset[Keys]) -> frozenset[Rule]:
@@ -95,13 +107,18 @@ class Own:
         if paths not in self._known:
             if len(self._known) >= _SHAPES:
                 self._known = {}
-            facts = {name for name, read in self._inputs.items() if _any_meet(paths, read)}
+            facts = {name for name, read in self._inputs.items() if any_meet(paths, read)}
             self._known[paths] = frozenset(
                 rule
                 for rule, on in self._dependences.items()
                 if not on.facts.isdisjoint(facts) or any(map(on.on_value, paths))
             )
         return self._known[paths]
+
+    @cached_property
+    def may_refuse_defaults(self) -> bool:
+        """Whether the installed definition may refuse what a default sets."""
+        return any(meet(rule.path.keys, each) for rule in self._policy.defaults for each in self.differences.narrowed)
 
     @cached_property
     def _dependences(self) -> Mapping[Rule, Dependence]:
@@ -120,38 +137,5 @@ class Own:
         return {name: [each.keys for each in inputs_of(self._kind, name) if each.kind == self._kind] for name in names}
 
 
-def _any_meet(paths: Collection[Keys], others: Collection[Keys]) -> bool:
+def any_meet(paths: Collection[Keys], others: Collection[Keys]) -> bool:
     return any(meet(path, other) for path in paths for other in others)
-
-
-class Foreign(NamedTuple):
-    """A kind that a fact reads and that is installed in another form, and the fields that the fact reads of it."""
-
-    own: Own
-    read: Sequence[Keys]
-
-    def hides(self, obj: dict[str, Any]) -> bool:
-        return _any_meet(self.own.foreign(obj), self.read)
-
-
-class Sight:
-    """A view for one fact. ``is_clear`` until it gives an object with a value that the fact does not expect."""
-
-    def __init__(self, view: ClusterView, kinds: Mapping[Kind, Foreign]) -> None:
-        self._view, self._kinds = view, kinds
-        self.is_clear = True
-
-    def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
-        found = self._view.get(kind, namespace, name)
-        self._look(kind, () if found is None else (found,))
-        return found
-
-    def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
-        found = self._view.list(kind, namespace)
-        self._look(kind, found)
-        return found
-
-    def _look(self, kind: Kind, found: Iterable[dict[str, Any]]) -> None:
-        foreign = self._kinds.get(kind) if self.is_clear else None
-        if foreign is not None and any(map(foreign.hides, found)):
-            self.is_clear = False

@@ -1,0 +1,31 @@
+"""The digest of a definition is the same of the file and of what an API server returns. Needs the shared material."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.e2e.crds import install_crds
+from tests.shared import SHARED, rows
+from webhook.schema.digest import digest
+
+
+@pytest.fixture(scope="module")
+def restored(plane):
+    yield
+    install_crds(plane.kubectl)
+
+
+@pytest.mark.usefixtures("restored")
+@pytest.mark.parametrize(
+    "file", rows(SHARED.glob("upstream-crds/*/*.yaml"), "upstream's definitions"), ids=lambda file: file.stem
+)
+def test_an_api_server_changes_nothing_that_the_digest_covers(plane, file: Path) -> None:
+    definition = yaml.safe_load(file.read_text())
+    plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(file))
+    answer = json.loads(plane.kubectl("get", "crd", definition["metadata"]["name"], "-o", "json"))
+    assert "status" in answer
+    assert digest(answer) == digest(definition)

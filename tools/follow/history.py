@@ -1,0 +1,127 @@
+"""The releases of an upstream: its tags, and what is newer than all of them. Nothing of the repository is run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Final, NoReturn
+
+from webhook.admission.errors import Problem, SettingsError
+from webhook.cli.input.repository import Commit, Entry, Repository
+from webhook.policy.ranges import Version, version
+
+__all__ = ["Release", "opened", "releases"]
+
+_LARGEST: Final = 4 << 20
+"""Bytes of a file. An API server takes requests of 3 MiB."""
+_RELEASED: Final = re.compile(r"[0-9]+(\.[0-9]+)+")
+_LONGEST: Final = 50
+"""Characters of a version."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """``name`` is that of the table: ``0.9.19``, or ``head-2026-08-22`` for what is not released yet."""
+
+    name: str
+    commit: Commit = field(repr=False)
+
+    @cached_property
+    def _files(self) -> list[Entry]:
+        return self.commit.files(self.commit.repository.top)
+
+    def entries(self, globs: Iterable[str]) -> list[Entry]:
+        """The files whose path matches: ``*`` stands for anything but ``/``, and ``**/`` for any folders."""
+        matches = re.compile("|".join(map(_pattern, globs)), re.DOTALL).fullmatch
+        return [each for each in self._files if matches(each.path)]
+
+    def read(self, entries: Sequence[Entry]) -> Iterator[tuple[str, bytes]]:
+        """The name, such as ``v0.9.19:config/model.yaml``, and the content of files.
+
+        Raises:
+            SettingsError: one is not a regular file, too large, or not in the clone.
+        """
+        for each in entries:
+            if not each.mode.startswith("100"):
+                _fail(f"{self.commit.name}:{each.path} is a symbolic link or a submodule, which is not read")
+        asked = [each.id for each in entries]
+        sizes = _said(self.commit.repository, ["cat-file", "--batch-check=%(objectsize)"], asked) if asked else []
+        for each, size in zip(entries, sizes, strict=True):
+            if size.isdecimal() and int(size) > _LARGEST:
+                _fail(f"{self.commit.name}:{each.path} has {size} bytes, more than {_LARGEST}")
+        return self.commit.read(entries)
+
+
+def opened(folder: Path) -> Repository:
+    """The repository with its working tree at a folder, or that is the folder.
+
+    Raises:
+        SettingsError: it is neither, or Git does not open it.
+    """
+    top = folder.resolve()
+    if (top / ".git").exists():
+        return Repository.at(top)
+    if not ((top / "HEAD").is_file() and (top / "objects").is_dir()):
+        _fail(f"{folder} is not the top of a Git repository")
+    return Repository(top, top)
+
+
+def releases(repository: Repository, prefixes: Sequence[str], since: str) -> list[Release]:
+    """The releases from one on, the oldest first; HEAD is the last one if no release has it.
+
+    Only a tag that is a prefix and a version is a release: others, and candidates, are not.
+
+    Raises:
+        SettingsError: there is no release, two tags are the same version, or Git cannot read them.
+    """
+    found: dict[Version, Release] = {}
+    for line in _said(repository, ["for-each-ref", "--format=%(objectname) %(refname:strip=2)", "refs/tags"]):
+        identity, _, tag = line.partition(" ")
+        name = next((tag.removeprefix(each) for each in prefixes if tag.startswith(each)), "")
+        if _RELEASED.fullmatch(name) and len(name) <= _LONGEST and version(name) >= version(since):
+            release = Release(name, _commit(repository, identity, tag))
+            other = found.setdefault(version(name), release)
+            if other.commit.id != release.commit.id:
+                _fail(f"the tags {other.commit.name} and {tag} are one version, but different commits")
+    if not found:
+        _fail(f"no tag of {repository.top} is {' or '.join(prefixes)} with a version from {since} on: fetch its tags")
+    ordered = [found[each] for each in sorted(found)]
+    return [*ordered, *_head(repository, ordered[-1])]
+
+
+def _commit(repository: Repository, identity: str, tag: str) -> Commit:
+    try:
+        return replace(repository.commit(identity), name=tag)
+    except SettingsError:
+        _fail(f"the tag {tag} names no commit of this clone")
+
+
+def _head(repository: Repository, newest: Release) -> Iterator[Release]:
+    """HEAD, named by its day, unless the newest release has it or there is none."""
+    try:
+        head = repository.commit("HEAD")
+    except SettingsError:
+        return
+    if repository.git(["merge-base", "--is-ancestor", head.id, newest.commit.id]).returncode:
+        seconds = _said(repository, ["rev-list", "--timestamp", "-1", head.id])[0].partition(" ")[0]
+        yield Release(f"head-{datetime.fromtimestamp(int(seconds), UTC).date().isoformat()}", head)
+
+
+def _said(repository: Repository, arguments: Sequence[str], given: Iterable[str] = ()) -> list[str]:
+    done = repository.git(arguments, "".join(f"{each}\n" for each in given).encode())
+    if done.returncode:
+        _fail(f"Git cannot read {repository.top}: {' '.join(done.stderr.decode(errors='replace').split())[:300]}")
+    return done.stdout.decode(errors="replace").splitlines()
+
+
+def _pattern(glob: str) -> str:
+    parts = re.split(r"(\*\*/|\*)", glob)
+    return "".join({"**/": "(?:[^/]*/)*", "*": "[^/]*"}.get(each, re.escape(each)) for each in parts)
+
+
+def _fail(message: str) -> NoReturn:
+    raise SettingsError([Problem("", "", message)])

@@ -1,0 +1,91 @@
+"""What a release changes against the one before it, as lines to print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tools.follow.definitions import Defined
+from tools.follow.difference import Change, changes
+from tools.follow.judged import failing, under
+from tools.follow.touched import touched
+from tools.follow.watches import Turn
+from webhook.engine.catalog import Catalog
+
+__all__ = ["Step"]
+
+_FIELDS: Final = 60
+"""Changes to show of one definition: types of Kubernetes have thousands of fields."""
+_LINES: Final = 80
+"""Lines to show of a function."""
+
+_NONE: Final[dict[str, Any]] = {"spec": {"versions": []}}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A release and the one before it: their names, and their definitions by name."""
+
+    before: str
+    release: str
+    old: Mapping[str, Defined]
+    new: Mapping[str, Defined]
+
+    @property
+    def changed(self) -> list[str]:
+        """The names of the definitions that differ, be it in texts only."""
+        digests = [{name: each.digest for name, each in found.items()} for found in (self.old, self.new)]
+        return sorted({name for name, _ in digests[0].items() ^ digests[1].items()})
+
+    def lines(self, folder: Path, catalog: Catalog, turns: Iterable[Turn]) -> Iterator[str]:
+        """All that is new; nothing if the release has the same definitions and functions."""
+        turned, changed = list(turns), self.changed
+        if not turned and not changed:
+            return
+        api = folder.name
+        catalogs = self._catalogs(api, catalog)
+        yield f"## {self.release}, after {self.before}"
+        for name in changed:
+            yield from self._of_definition(api, name, catalogs)
+        for turn in turned:
+            yield str(turn)
+            yield from _first(turn.lines(), _LINES)
+        yield from self._cases(folder, catalogs)
+
+    def _catalogs(self, api: str, catalog: Catalog) -> list[Catalog]:
+        """The catalogs of clusters with the release before, and with this one."""
+        pairs = ((self.before, self.old), (self.release, self.new))
+        return [under(catalog, api, release, [each.value for each in found.values()]) for release, found in pairs]
+
+    def _of_definition(self, api: str, name: str, catalogs: Iterable[Catalog]) -> Iterator[str]:
+        old, new = self.old.get(name), self.new.get(name)
+        found = list(changes(old.value if old else _NONE, new.value if new else _NONE))
+        present = new or old
+        assert present is not None
+        yield f"{name}{'' if old and new else ' is new' if new else ' is gone'} ({present.file})"
+        if old and new:
+            yield from _first((f"  {each}" for each in found), _FIELDS)
+            yield f"  codes: {_codes(api, present, found, catalogs)}"
+
+    def _cases(self, folder: Path, catalogs: Iterable[Catalog]) -> Iterator[str]:
+        before, after = (failing(folder, each) for each in catalogs)
+        new = {name: failure for name, failure in after.items() if name not in before}
+        if new:
+            yield f"cases that hold of {self.before}, and not of {self.release}:"
+            yield from (f"  {name}: {failure}" for name, failure in new.items())
+
+
+def _codes(api: str, defined: Defined, found: Iterable[Change], catalogs: Iterable[Catalog]) -> str:
+    fields, kind = {each.keys for each in found}, defined.value["spec"]["names"]["kind"]
+    codes = {code for catalog in catalogs for code in touched(catalog, api, kind, fields)}
+    return ", ".join(sorted(codes)) or "none reads these fields"
+
+
+def _first(lines: Iterable[str], count: int) -> Iterator[str]:
+    """The first lines, and how many more there are."""
+    found = list(lines)
+    yield from found[:count]
+    if len(found) > count:
+        yield f"  … {len(found) - count} more lines"

@@ -1,0 +1,97 @@
+"""What is followed of an upstream: ``tools/follow/<api>.yaml``.
+
+It is not beside the policies: a gate does not read it, and what the gate's digest covers must not change with it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from webhook.admission.errors import DocumentError, Problem
+from webhook.manifests import links
+from webhook.manifests.documents import parse
+from webhook.policy.problems import problems
+from webhook.policy.ranges import version
+
+__all__ = ["FOLDER", "Upstream", "Watch", "read", "write"]
+
+FOLDER: Final = Path(__file__).parent
+_WATCHES: Final = "\nwatches:\n"
+
+Text = Annotated[str, StringConstraints(min_length=1)]
+
+
+def _release(text: str) -> str:
+    version(text)
+    return text
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Watch(_Model):
+    """A Go function on which rules depend.
+
+    ``function`` is ``Name``, or ``Type.Name`` of a method. ``sha256`` is of its text at the release at which it was
+    last looked at; a watch without it is new. ``lookAt`` is the release since which the text is another one: then it is
+    not known whether the rules are still true.
+    """
+
+    file: Text
+    function: Annotated[str, StringConstraints(pattern=r"^\w+(\.\w+)?$")]
+    codes: Annotated[list[Text], Field(min_length=1)]
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
+    lookAt: Text | None = None  # noqa: N815 - the spelling of Kubernetes documents
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.function}"
+
+
+class Upstream(_Model):
+    """``tags``: what stands before the version in the tags of releases; ``since`` is the first release that counts.
+
+    ``crds``, ``samples``: globs of files. ``definitions``: the names of those that the operator installs itself, and
+    always; ``others`` are those that do not matter, with ``*``.
+    """
+
+    apiVersion: Literal["modelgate.dev/v1alpha1"]  # noqa: N815 - the spelling of Kubernetes documents
+    kind: Literal["Upstream"]
+    tags: Annotated[list[str], Field(min_length=1)]
+    since: Annotated[str, AfterValidator(_release)]
+    crds: Annotated[list[Text], Field(min_length=1)]
+    definitions: Annotated[list[Text], Field(min_length=1)]
+    others: list[Text] = []
+    samples: list[Text] = []
+    watches: list[Watch] = []
+
+
+def read(file: Path) -> Upstream:
+    """What is followed of an upstream.
+
+    Raises:
+        DocumentError: the file cannot be read, or has mistakes.
+    """
+    try:
+        text = links.content(file).decode()
+    except (OSError, ValueError) as error:
+        raise DocumentError([Problem(str(file), "", f"cannot be read: {error}")]) from None
+    found = parse(text, str(file))
+    if len(found) != 1:
+        raise DocumentError([Problem(str(file), "", "must have one document")])
+    try:
+        return Upstream.model_validate(found[0].value)
+    except ValidationError as error:
+        raise DocumentError(problems(found[0], error)) from None
+
+
+def write(file: Path, watches: Iterable[Watch]) -> None:
+    """Write the watches, which are the end of the file; what is before them stays as it is."""
+    head, _, _ = file.read_text().partition(_WATCHES)
+    lines = (f"- {json.dumps(each.model_dump(exclude_none=True))}\n" for each in watches)
+    file.write_text(head + _WATCHES + "".join(lines))

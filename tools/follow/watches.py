@@ -1,0 +1,109 @@
+"""The functions on which rules depend: where their text changed, and whether it is the one that was looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import unified_diff
+from hashlib import sha256
+from itertools import pairwise
+
+from tools.follow.golang import Function, functions
+from tools.follow.history import Release
+from tools.follow.upstream import Watch
+from webhook.admission.errors import Problem, SettingsError
+
+__all__ = ["Turn", "Watcher"]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A release at which the text of a function is another one than before; None where there is no such function."""
+
+    watch: Watch
+    release: str
+    before: str | None
+    after: str | None
+
+    def __str__(self) -> str:
+        what = "changed" if self.before and self.after else "is gone" if self.before else "is new"
+        return f"{self.watch.file}: {self.watch.function} {what} in {self.release}: {', '.join(self.watch.codes)}"
+
+    def lines(self) -> Iterator[str]:
+        """The lines that were removed and added, with those around them."""
+        before, after = ((text or "").expandtabs(4).splitlines() for text in (self.before, self.after))
+        return (line for line in unified_diff(before, after, lineterm="", n=2) if line[:3] not in ("---", "+++"))
+
+
+@dataclass(slots=True)
+class Watcher:
+    """Reads functions of releases; a file that many of them have is read once."""
+
+    _read: dict[str, list[Function]] = field(default_factory=dict)
+
+    def turns(self, watch: Watch, releases: Sequence[Release]) -> Iterator[Turn]:
+        """The releases, of some in their order, at which the function is another one than in the one before.
+
+        Raises:
+            SettingsError: the file has several functions of this name, or cannot be read.
+        """
+        for older, newer in pairwise(releases):
+            before, after = self.text(watch, older), self.text(watch, newer)
+            if before != after:
+                yield Turn(watch, newer.name, before, after)
+
+    def text(self, watch: Watch, release: Release) -> str | None:
+        """The text of the function; None if its file, or the function in it, is not there.
+
+        Raises:
+            SettingsError: the file has several functions of this name, or cannot be read.
+        """
+        found = [each for each in self._functions(release, watch.file) if _matches(each, watch)]
+        if len(found) > 1:
+            message = (
+                f"has {len(found)} functions {watch.function}: watch one of {', '.join(each.name for each in found)}"
+            )
+            raise SettingsError([Problem(f"{release.commit.name}:{watch.file}", "", message)])
+        return found[0].text if found else None
+
+    def looked_at(self, watch: Watch, releases: Sequence[Release], *, accepted: bool) -> Watch:
+        """The watch after the newest release: marked if the text is not the one that was looked at.
+
+        It is looked at if the watch is new, or if it is ``accepted``. A mark stays until then.
+
+        Raises:
+            SettingsError: a text to look at is not there, or cannot be read.
+        """
+        text = self.text(watch, releases[-1])
+        if accepted or watch.sha256 is None:
+            if text is None:
+                message = f"{watch.function} is not there: name where it is now, or remove the watch"
+                raise SettingsError([Problem(f"{releases[-1].commit.name}:{watch.file}", "", message)])
+            return watch.model_copy(update={"sha256": _digest(text), "lookAt": None})
+        if watch.lookAt or _digest(text) == watch.sha256:
+            return watch
+        return watch.model_copy(update={"lookAt": self._since(watch, releases)})
+
+    def _since(self, watch: Watch, releases: Sequence[Release]) -> str:
+        """The first release after all those with the text that was looked at."""
+        since = releases[-1].name
+        for release in reversed(releases):
+            if _digest(self.text(watch, release)) == watch.sha256:
+                break
+            since = release.name
+        return since
+
+    def _functions(self, release: Release, file: str) -> list[Function]:
+        entries = release.entries([file])
+        for entry in (each for each in entries if each.id not in self._read):
+            for _, content in release.read([entry]):
+                self._read[entry.id] = list(functions(content.decode(errors="replace")))
+        return [function for entry in entries for function in self._read[entry.id]]
+
+
+def _matches(function: Function, watch: Watch) -> bool:
+    return watch.function in (function.name, function.name.rpartition(".")[2])
+
+
+def _digest(text: str | None) -> str:
+    return "" if text is None else sha256(text.encode()).hexdigest()

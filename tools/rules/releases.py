@@ -1,0 +1,174 @@
+"""docs/releases.md: from which release to which the rules of an API are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from webhook.engine.catalog import Catalog
+from webhook.engine.packs import InForce, Pack
+from webhook.policy import DefaultRule, Expression, Policy, ValidationRule
+from webhook.policy.ranges import Range, version
+
+__all__ = ["PAGE", "made_page"]
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "releases.md"
+
+HEAD: Final = """\
+# Releases of operators
+
+`make docs` generates this page from the policies; a test fails when it is stale. [Installed
+definitions](installed-definitions.md) says how the release in force is found, and [Follow an upstream](following.md)
+how a new one is added.
+"""
+TABLE: Final = """
+## {operator}
+
+{count} releases are known, {first} to {last}. The documented one is {documented}: it counts where the definitions are
+Modelgate's own, or none is known. In the releases of a row, the same rules are in force. A rule of *another form* has
+the code of a rule in the row above, and another condition, value or message. The definition is that of the release with
+this name; it counts where no definition is given.
+
+| releases | definition | rules | defaults | what differs from the row above |
+|---|---|---|---|---|
+"""
+UNKNOWN: Final = """
+The last row is that of a release that is not known: only what is true of all releases is in force.
+"""
+ALIKE: Final = """
+Some releases have the same definitions, so that only a setting tells them apart. Without it, a rule must be true of all
+of them:
+
+| releases | what a setting adds or changes |
+|---|---|
+"""
+
+
+def made_page(catalog: Catalog) -> str:
+    """The page of all APIs whose operator has known releases."""
+    apis = sorted(api for api, pack in catalog.packs.items() if pack.documented)
+    return HEAD + "".join(part for api in apis for part in _Api(api, catalog.packs[api], catalog).parts())
+
+
+@dataclass(frozen=True, slots=True)
+class _Forms:
+    """``rules`` and ``defaults``: code → all that a rule says, with the variables that it uses."""
+
+    definition: str
+    rules: Mapping[str, str]
+    defaults: Mapping[str, str]
+
+    @property
+    def all(self) -> Mapping[str, str]:
+        return {**self.rules, **self.defaults}
+
+
+@dataclass(frozen=True, slots=True)
+class _Api:
+    api: str
+    pack: Pack
+    catalog: Catalog
+
+    def parts(self) -> Iterator[str]:
+        releases = self.pack.releases
+        counted = {"count": len(releases), "first": releases[0], "last": releases[-1]}
+        yield TABLE.format(operator=self.pack.operator, documented=self.pack.documented, **counted)
+        above: _Forms | None = None
+        for _, group in groupby(releases, self._state):
+            alike = list(group)
+            found = self._forms(alike[:1])
+            yield _row(_named(alike), found.definition, *_counts(found), _difference(above, found))
+            above = found
+        unknown = self._forms([])
+        yield _row("unknown", unknown.definition, *_counts(unknown), _difference(above, unknown))
+        yield UNKNOWN
+        rows = list(self._alike())
+        if rows:
+            yield ALIKE
+            yield from rows
+
+    def _state(self, release: str) -> tuple[object, ...]:
+        """What decides about the rules of a release: the definitions, and which ranges hold."""
+        return self._definition(release), *(Range.parse(text).holds(release) for text in self._ranges())
+
+    def _ranges(self) -> list[str]:
+        known = (self.catalog.uncompiled(gvk) for gvk in self.catalog.kinds)
+        specs = [source.document.spec for each in known if each.api == self.api for source in each.sources]
+        parts = (part for spec in specs for part in (*spec.variables, *spec.defaults, *spec.validations))
+        return sorted({part.operator for part in parts if part.operator})
+
+    def _definition(self, release: str) -> str:
+        """The release with which the definitions begin that are used under a release."""
+        plurals = {self.catalog.uncompiled(gvk).plural for gvk in self.catalog.kinds}
+        later = {since for plural in plurals for since, _ in self.pack.later(plural)}
+        ordered = [each for each in later if Range.parse(f">={each}").holds(release)]
+        return max(ordered, key=version, default=str(self.pack.documented))
+
+    def _alike(self) -> Iterator[str]:
+        """The releases that have the same definitions, but not the same rules."""
+        for _, group in groupby(enumerate(self.pack.releases), lambda each: self._digests(each[0])):
+            releases = [release for _, release in group]
+            states = {self._state(release): release for release in releases}
+            if len(states) == 1:
+                continue
+            joint = self._forms(releases).all
+            single = [pair for release in states.values() for pair in self._forms([release]).all.items()]
+            yield _row(_named(releases), _listed({code for code, said in single if joint.get(code) != said}))
+
+    def _digests(self, place: int) -> tuple[tuple[str, str], ...]:
+        rows = self.pack.table.rows.items()
+        return tuple((name, row.digest) for name, found in rows for row in found if row.first <= place <= row.last)
+
+    def _forms(self, releases: Sequence[str]) -> _Forms:
+        """The rules in force under releases that cannot be told apart."""
+        found = self.catalog.under({self.api: InForce(self.pack.operator, tuple(releases), "setting")})
+        policies = [known.policy for known in found.kinds.values() if known.api == self.api]
+        return _Forms(
+            self._definition(releases[-1]) if releases else str(self.pack.documented),
+            {rule.code: _said(policy, rule) for policy in policies for rule in policy.validations},
+            {rule.code: _said(policy, rule) for policy in policies for rule in policy.defaults},
+        )
+
+
+def _said(policy: Policy, rule: DefaultRule | ValidationRule) -> str:
+    if isinstance(rule, DefaultRule):
+        parts, texts = [rule.when, rule.value], [rule.path.text]
+    else:
+        parts = [rule.when, rule.rule, rule.message_expression]
+        texts = [rule.message, rule.action, str(rule.strict)]
+    expressions = [each for each in parts if isinstance(each, Expression)]
+    names = sorted({name for each in expressions for name in each.variables})
+    sources = [each.source for each in parts if each is not None]
+    return "\0".join([*texts, *sources, *(policy.variables[name].source for name in names)])
+
+
+def _named(releases: Sequence[str]) -> str:
+    return releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
+
+
+def _counts(found: _Forms) -> tuple[str, str]:
+    return str(len(found.rules)), _listed(found.defaults)
+
+
+def _difference(above: _Forms | None, found: _Forms) -> str:
+    if above is None:
+        return ""
+    old, new = above.all, found.all
+    parts = (
+        ("", [f"definition of {found.definition}"] if found.definition != above.definition else []),
+        ("added: ", new.keys() - old.keys()),
+        ("gone: ", old.keys() - new.keys()),
+        ("another form: ", {code for code in old.keys() & new.keys() if old[code] != new[code]}),
+    )
+    return "; ".join(word + _listed(codes) for word, codes in parts if codes)
+
+
+def _listed(codes: Iterable[str]) -> str:
+    return ", ".join(sorted(codes)) or "none"
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |\n"
