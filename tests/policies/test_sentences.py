@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tests.e2e.kinds import KINDS
 from tests.policies.test_cases import files, read
+from tests.policies.test_keywords import base, node, placed
 from tests.shared import SHARED
 from tools.coverage.formats import read_document
 from tools.coverage.seeds import DOCUMENTS, fields_below
@@ -143,11 +144,17 @@ def test_the_objects_of_a_code_differ_in_the_field_of_the_sentence(api: str) -> 
 
 def places_of(api: str) -> dict[str, set[str]]:
     """Return "Type.field" of the document → the paths in the kinds that contain it."""
+    return {name: {path for _, path in found} for name, found in fields_of(api).items()}
+
+
+@cache
+def fields_of(api: str) -> dict[str, set[tuple[str, str]]]:
+    """Return "Type.field" of the document → the kinds that contain it, with the path."""
     document = read_document(SHARED / "seeds", api)
     found = defaultdict(set)
     for kind in {row.kind for row in KINDS} & document.types.keys():
         for path, name, _ in fields_below(document, kind):
-            found[name].add(path.lstrip("."))
+            found[name].add((kind, path.lstrip(".")))
     return found
 
 
@@ -195,3 +202,41 @@ def touches(path: str, fields: set[str]) -> bool:
     return any(
         path == each or path.startswith((f"{each}.", f"{each}[")) or each.startswith(f"{path}.") for each in fields
     )
+
+
+# The reasons
+
+ODD: dict[str, list[Any]] = {
+    "string": ["", "a b", "..", "My_Name", "-", "x" * 300],
+    "integer": [-1, 0, 99999],
+    "number": [-1.0, 0.0],
+    "boolean": [True],
+}
+"""Values that are wrong in many fields, by type."""
+
+
+@apis
+def test_a_field_of_which_every_value_can_be_meant_gets_no_finding(api: str, loaded: Catalog) -> None:
+    if not (SHARED / "seeds").is_dir():
+        pytest.skip("needs seeds of the shared material")
+    places = {key.split(" ", 2)[2]: key for key, holds in answered(api).sentences.items() if holds.why_not == "meaning"}
+    assert places
+    found = [
+        f"{places[place]}: {code} says {path} cannot be {value!r}"
+        for place, fields in fields_of(api).items()
+        if place in places
+        for kind, path in sorted(fields)[:3]
+        for code, value in refused(kind, path, loaded)
+    ]
+    assert found == [], "\n".join(found)
+
+
+def refused(name: str, path: str, loaded: Catalog) -> Iterator[tuple[str, Any]]:
+    """The odd values of a field of which a rule, or Kubernetes, speaks at this field."""
+    known, steps = known_kind(name, loaded), re.findall(r"\[\*]|[^.\[\]]+", path)
+    for value in ODD.get(node(known.schema.raw, steps).get("type", ""), ()) if "status" not in steps else ():
+        obj = placed({**base(name), "status": {}}, known.schema.raw, steps, value)
+        result = run(Case.model_validate({"name": path, "object": obj, "expect": {}}), known, loaded).validation
+        for each in (*result.causes, *result.warnings):
+            if each.code and each.field == path.replace("[*]", "[0]"):
+                yield each.code, value

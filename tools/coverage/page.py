@@ -67,6 +67,11 @@ definition of every kind that contains the field. The statements that *differ* h
 Tests report sentences without an answer, statements that differ without one, and answers that refer to something that
 does not exist. The documents are not in the repository: without them, only the last of these tests runs.
 
+That an answer is true is shown by two objects: one breaks the sentence and gets a finding of the code or keyword, and
+the other keeps it and does not. The two are a case of the code with its repair, a row of `tests/policies/sentences`, or
+made of the definition. They differ in the field of the sentence. Where every value of a field can be *meant*, odd
+values of it get no finding.
+
 """
 
 BY: Final = ("codes", "definition", "facts and tests", "reason", "unmapped")

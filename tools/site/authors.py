@@ -117,6 +117,7 @@ MEANINGS: Final = {
     "model": "The model that the service names: whether it exists, of which kind, and whether it is disabled.",
     "output": "How the address of the output reads.",
     "predictorUsed": "Whether the service uses the old field `predictor`.",
+    "query": "Which bracket or quote of the PromQL query has no other one; empty if all are paired.",
     "renamed": "Fields with the names that other releases give them, and their names in this one.",
     "resolved": "What AIM resolves for the service: image, template, configuration, and the status that follows.",
     "routeTemplate": "What is wrong with the template of the route; empty if nothing is.",
@@ -128,6 +129,7 @@ MEANINGS: Final = {
     "source": "How the source reads: its kind, and the parts of its address.",
     "storage": "How the storage address reads; for AIM, the StorageClass that applies.",
     "storedRuntime": "As `runtime`, of the stored object.",
+    "strayVersions": "Versions of entries that are not those of their formats, each with the version of the format.",
     "template": "The template of the cache: whether it exists, what failed, and what is not cached.",
     "versions": "The versions that cannot be read.",
 }
