@@ -31,12 +31,12 @@ RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /dist . 
  && /opt/build/bin/pip --python /opt/modelgate/bin/python install --no-compile --no-deps --no-index /dist/*.whl \
  && PYTHONHASHSEED=0 /opt/modelgate/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/modelgate/lib
 # Compile the built-in policies, too: it takes two thirds of the time until the gate is ready.
-RUN PYTHONHASHSEED=0 /opt/modelgate/bin/python -B -c "import modelgate; from webhook.engine.kept.ship import ship; ship()"
+RUN PYTHONHASHSEED=0 /opt/modelgate/bin/python -B -c "from modelgate.webhook.engine.kept.ship import ship; ship()"
 # What runs them: the interpreter, the libraries that it and they are linked with, and no shell.
 RUN PYTHONHASHSEED=0 python3 tools/image.py /image /opt/modelgate && mkdir /image/opt && cp -a /opt/modelgate /image/opt/
 # Every command still finds what it imports, there.
 RUN for command in serve check certs reconcile doctor; do chroot /image /opt/modelgate/bin/modelgate $command --help > /dev/null || exit 1; done \
- && chroot /image /opt/modelgate/bin/python -B -c "import modelgate, webhook.cluster.live, webhook.cluster.events, certs.api, celpy, \
+ && chroot /image /opt/modelgate/bin/python -B -c "import modelgate.webhook.cluster.live, modelgate.webhook.cluster.events, modelgate.certs.api, celpy, \
 opentelemetry.exporter.otlp.proto.http.trace_exporter, ssl, sqlite3, lzma, bz2, ctypes, zoneinfo; zoneinfo.ZoneInfo('Asia/Tokyo'); \
 from kubernetes import config, client; client.ApiClient()"
 

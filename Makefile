@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test check lint crds docs grammar conformance site oracle tables fuzz hostile soak e2e e2e-long assets alerts bench bench-e2e image release lock clean help
+.PHONY: demo test check lint crds docs pictures grammar conformance site oracle tables fuzz hostile soak e2e e2e-long assets alerts bench bench-e2e image release lock clean help
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
@@ -53,6 +53,9 @@ docs: $(READY)  ## generate webhook/facts/inputs.json, docs/coverage.md, samples
 	$(PY) -m tools.rules
 	$(PY) -m tools.coverage
 	$(PY) -m tools.charts.readme
+
+pictures: $(READY)  ## draw the pictures of the documentation from the texts in docs/pictures; needs Go
+	$(PY) -m tools.pictures
 
 site: $(READY)  ## build the documentation as static pages, build/site/html
 	$(PY) -m tools.site

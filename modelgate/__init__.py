@@ -1,21 +1,55 @@
-"""The installed package: the command, and the way to the packages of the repository.
+"""Modelgate: judges the custom resources of LLM serving, as a cluster in which its gate is installed.
 
-In a wheel, `webhook`, `certs`, `policies` and `reconciler` are in the folder ``packages`` beside this file, so that
-their common names are not loose in ``site-packages``. ``import modelgate`` puts that folder on the path; then
-``import webhook.cel.runner`` works as in a checkout, where there is no such folder.
+    gate = modelgate.Gate()
+    verdict = gate.check({"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "Model", …})
+    verdict.allowed, verdict.findings, verdict.object, verdict.filled
+
+What this module exports, and :mod:`modelgate.cel`, keep their names and meanings within a minor version; all else may
+change. A name is loaded when it is first used.
 """
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["main"]
+if TYPE_CHECKING:
+    from webhook.admission.errors import CatalogError, DocumentError, LoadError, Malformed, ModelgateError, Problem
+    from webhook.library import (
+        Behaviour,
+        Change,
+        Explanation,
+        Finding,
+        Gate,
+        Origin,
+        Place,
+        Settings,
+        Severity,
+        Table,
+        Verdict,
+    )
 
-_PACKAGES = Path(__file__).parent / "packages"
+__all__ = [
+    "Behaviour",
+    "CatalogError",
+    "Change",
+    "DocumentError",
+    "Explanation",
+    "Finding",
+    "Gate",
+    "LoadError",
+    "Malformed",
+    "ModelgateError",
+    "Origin",
+    "Place",
+    "Problem",
+    "Settings",
+    "Severity",
+    "Table",
+    "Verdict",
+    "main",
+]
 
-if _PACKAGES.is_dir() and str(_PACKAGES) not in sys.path:
-    sys.path.insert(0, str(_PACKAGES))
+_ERRORS: Final = frozenset({"CatalogError", "DocumentError", "LoadError", "Malformed", "ModelgateError", "Problem"})
 
 
 def main() -> int:
@@ -25,3 +59,15 @@ def main() -> int:
     except KeyboardInterrupt:
         return 130
     return run()
+
+
+if not TYPE_CHECKING:  # so that mypy knows the names above and no others
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name in _ERRORS:
+            from webhook.admission import errors as found  # noqa: PLC0415 - loaded when it is first used
+        else:
+            from webhook import library as found  # noqa: PLC0415
+        return getattr(found, name)

@@ -39,6 +39,8 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.cel.batch": "many expressions as one generated function",
         "webhook.cel.cost.reviewed": "what an expression may cost over a review; loads the estimator",
         "webhook.cel.library.shown": "the one function that policies have and Kubernetes has not",
+        "webhook.cel.overload": "functions of one's own, for the library",
+        "webhook.cel.runner": "cel-python's API, for the library; imports it",
         "webhook.cel.syntax": "the tree of an expression, and its parser",
         "webhook.cel.syntax.celpython": "the installed cel-python, found before the language is loaded",
         "webhook.cel.syntax.grammar": "the parser of Lark, whose tokens an export rewrites",
@@ -47,7 +49,6 @@ FACES: dict[str, dict[str, str]] = {
     },
     "webhook.cli": {
         "webhook.cli.cases": "the tables of cases, which the tools run, too",
-        "webhook.cli.report.finding": "the codes of findings, for the site",
         "webhook.cli.rule": "the text that explains a rule, for the site",
         "webhook.cli.shell.running": "the parser of all commands, for the site",
     },
@@ -72,6 +73,14 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.facts.ome": "as it",
         "webhook.facts.reads": "the kinds that facts read; loads no fact",
         "webhook.facts.settings": "which behaviour of an API to follow",
+    },
+    "webhook.library": {
+        "webhook.library.changes": "what is filled in, for the reports",
+        "webhook.library.explained": "the origin of each field, for `explain`",
+        "webhook.library.findings": "the findings and their codes",
+        "webhook.library.judge": "many documents, each beside the others",
+        "webhook.library.kinds": "the kinds that concern a file",
+        "webhook.library.review": "one document, for the cases and the tools",
     },
     "webhook.offline": {"webhook.offline.unknown": "values that Flux substitutes or SOPS encrypts"},
     "webhook.policy": {

@@ -57,7 +57,7 @@ def test_a_usage_error_names_what_may_be_meant(capsys: Capture, arguments: list[
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["rule", "LK20"], "there is no rule LK20; did you mean LK1"),
+        (["rule", "LK20"], "there is no rule LK20; did you mean LK2"),
         (["rule", "unknown-feild"], "there is no rule unknown-feild; "),
         (["fields", "modle"], "unknown kind 'modle'; did you mean Model?"),
         (["export", "policies", "Modle"], "unknown kind 'Modle'; did you mean Model?"),

@@ -71,10 +71,35 @@ def test_a_wheel_brings_the_command_and_only_its_own_name(installed: Path, tmp_p
     assert run(modelgate, "test", "--kind=Model", cwd=tmp_path).stdout.endswith(" passed, 0 failed\n")
     assert run(installed / "kubectl-modelgate", "version").stdout.startswith("modelgate ")
     assert run(installed / "python", "-m", "modelgate", "version").returncode == 0
-    imported = "import modelgate, webhook.cel.runner; print(webhook.__file__)"
-    assert "/modelgate/packages/webhook/" in run(installed / "python", "-c", imported, cwd=tmp_path).stdout
     (site,) = installed.parent.glob("lib/python*/site-packages")
     assert not {"webhook", "certs", "policies", "reconciler"} & {each.name for each in site.iterdir()}
+
+
+def test_the_library_meets_no_name_of_its_user(installed: Path, tmp_path: Path) -> None:
+    """A user's own packages of our names are his; nothing is put on the path."""
+    for name in ("webhook", "certs", "policies", "reconciler"):
+        (tmp_path / f"{name}.py").write_text("OWN = True\n")
+    program = """\
+import sys
+path = list(sys.path)
+import modelgate, modelgate.cel
+assert not modelgate.Gate().check(open("model.yaml").read()).allowed
+import webhook, certs, policies, reconciler
+assert webhook.OWN and certs.OWN and policies.OWN and reconciler.OWN
+assert sys.path == path
+assert modelgate.Gate.__module__ == "modelgate.webhook.library.gate"
+"""
+    (tmp_path / "model.yaml").write_text(BAD)
+    (tmp_path / "program.py").write_text(program)
+    done = run(installed / "python", "program.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", ["python.md", "cel.md"])
+def test_the_examples_of_a_page_run_from_a_wheel(installed: Path, tmp_path: Path, page: str) -> None:
+    runner = ROOT / "tests" / "library" / "pages.py"
+    done = run(installed / "python", "-I", runner, ROOT / "docs" / page, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 
 
 def test_the_demo_runs_from_a_wheel(installed: Path, tmp_path: Path) -> None:

@@ -360,7 +360,15 @@ def test_the_demo_gets_the_answers_it_expects(capsys: pytest.CaptureFixture[str]
     assert main(["demo"]) == 0
     out = capsys.readouterr().out
     assert "14 of 14 answers as expected" in out
-    assert '+ spec.hardware.gpu.resourceName: "devic.es/dri-render" # derived from vendor and runtime (LK102)' in out
+    change = '+ spec.hardware.gpu.resourceName: "devic.es/dri-render"'
+    assert f"{change}\n       # derived from vendor and runtime (LK102)\n" in out
+    assert "       source: hf://unsloth/gemma-4-31B-it-GGUF\n" in out
+    assert [line for line in out.splitlines() if len(line) > 80] == []
+
+
+def test_the_command_alone_prints_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    assert capsys.readouterr().out.startswith("usage: modelgate ")
 
 
 def test_a_command_that_does_not_exist_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:

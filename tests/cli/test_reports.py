@@ -19,9 +19,9 @@ from tests.shared import ROOT, shared
 from webhook.cli import main
 from webhook.cli.input.configuration import configured
 from webhook.cli.manifests import outcomes
-from webhook.cli.report.changes import Change, changes
-from webhook.cli.report.finding import CODES
 from webhook.cli.shell.running import parser
+from webhook.library.changes import Change, changes
+from webhook.library.findings import CODES
 from webhook.manifests.places import keys
 
 Capture = pytest.CaptureFixture[str]

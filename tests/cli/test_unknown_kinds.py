@@ -7,9 +7,9 @@ import pytest
 from tests.cli.trees import GOOD, definition
 from webhook.admission import GroupVersionKind
 from webhook.cli import main
-from webhook.cli.judging.upstream import UPSTREAM, is_served
 from webhook.engine import catalog
 from webhook.facts import is_typo
+from webhook.library.upstream import UPSTREAM, is_served
 
 Capture = pytest.CaptureFixture[str]
 

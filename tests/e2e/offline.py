@@ -43,10 +43,10 @@ from webhook.admission.decision import Cause
 from webhook.admission.request import GroupVersionKind, group_version
 from webhook.admission.stamp import ANNOTATION
 from webhook.cli.cases import parse_cases
-from webhook.cli.judging import ReviewedManifest, Stored, review
 from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
 from webhook.engine.catalog import KnownKind
+from webhook.library.review import ReviewedManifest, Stored, review
 from webhook.manifests import documents
 from webhook.offline import stored_object
 from webhook.policy import Profile

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from tests.shared import shared
-from webhook.cli.judging import ReviewedManifest, review
 from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
+from webhook.library.review import ReviewedManifest, review
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 

@@ -11,8 +11,8 @@ import pytest
 from tests.e2e.kinds import KINDS
 from tests.e2e.offline import LOADED, OPTIONS, differences, differs, law
 from webhook.admission.request import GroupVersionKind, group_version
-from webhook.cli.judging import Stored, review
 from webhook.cluster import MemoryView
+from webhook.library.review import Stored, review
 from webhook.manifests.documents import Document
 from webhook.offline import stored_object
 

@@ -12,9 +12,9 @@ from tests.e2e.gate import STAMP
 from tests.e2e.kubectl import Answer, Kubectl, Object
 from tests.scenarios import scenario
 from webhook.admission.stamp import Stamp
-from webhook.cli.judging import review
 from webhook.cluster import MemoryView
 from webhook.engine import DEFAULT_OPTIONS, catalog
+from webhook.library.review import review
 from webhook.manifests.documents import Document
 
 pytestmark = pytest.mark.usefixtures("seeing")

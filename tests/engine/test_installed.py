@@ -15,11 +15,11 @@ from webhook import engine
 from webhook.admission.decision import Decision
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.cli.cases import CasesDocument
-from webhook.cli.judging import in_cluster, review
 from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import with_installed
+from webhook.library.review import in_cluster, review
 from webhook.manifests.folders import read_all
 from webhook.policy import Profile
 

@@ -10,9 +10,9 @@ import pytest
 
 from tests.test_laws import CASES
 from webhook.cli.cases import Case, written
-from webhook.cli.judging import ReviewedManifest, Stored, review
 from webhook.cluster import MemoryView
 from webhook.engine import KnownKind, Options, catalog
+from webhook.library.review import ReviewedManifest, Stored, review
 from webhook.manifests.documents import Document
 from webhook.manifests.places import keys
 from webhook.offline.unknown import World, prepared, unknown_in
@@ -43,7 +43,7 @@ def changed(value: Any, path: tuple[str | int, ...], new: Any) -> Any:
 
 def judged(value: dict[str, Any], case: Case, *, others: list[dict[str, Any]] | None = None) -> ReviewedManifest:
     given = case.others if others is None else others
-    stored = Stored(world=World.of([value, *given]))
+    stored = Stored(world=World().extended([value, *given]))
     options = Options(Profile(case.profile), strict_fields=True, settings=case.settings)
     return review(Document("", 1, value), LOADED, MemoryView(given), options, stored)
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.e2e.kinds import KINDS, merged
-from webhook.cli.judging import review
 from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
+from webhook.library.review import review
 from webhook.manifests.documents import Document
 
 LOADED = catalog.load()

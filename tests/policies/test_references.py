@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.scenarios import NAMES, scenario
-from webhook.cli.judging import review
 from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
+from webhook.library.review import review
 from webhook.policy import Profile
 
 LOADED = catalog.load()

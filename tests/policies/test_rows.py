@@ -12,9 +12,9 @@ import pytest
 from tests.e2e.kinds import KINDS, Row, merged
 from webhook import engine
 from webhook.admission.request import GroupVersionKind, Request, group_version
-from webhook.cli.judging import ReviewedManifest, review
 from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
+from webhook.library.review import ReviewedManifest, review
 from webhook.manifests.documents import Document
 from webhook.policy import Profile
 

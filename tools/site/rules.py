@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from webhook.cli.report.finding import CODES
 from webhook.cli.rule import explained
 from webhook.engine import catalog
+from webhook.library.findings import CODES
 
 __all__ = ["rule_pages"]
 

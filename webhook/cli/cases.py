@@ -24,20 +24,20 @@ The old object of an update is normalised first, unless ``oldObject`` is given o
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from webhook import engine
 from webhook.admission import Cause, Decision, Default, Request, Warn, patch
 from webhook.admission.errors import DocumentError
 from webhook.cluster import MemoryView
 from webhook.engine import POD_CODES, Options
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
+from webhook.library.review import decide
 from webhook.manifests.documents import Document
-from webhook.offline import metadata_causes, receive, stored_object
+from webhook.offline import stored_object
 from webhook.policy import MISSING, Path, Profile, field_path
 from webhook.policy.problems import problems
 
@@ -122,22 +122,15 @@ def run(case: Case, known: KnownKind, catalog: Catalog) -> CaseResult:
     view = MemoryView(case.others)
     options = Options(Profile(case.profile), strict_fields=True, settings=case.settings)
     old = _object(case.oldObject, case.oldSpec, known)
-    if case.oldObject is not None and old is not None:
-        old = stored_object(old, known)
-    sent = written(case, known)
-    received = receive(sent, known, None if old is None else stored_object(old, known), assigned=True)
-    obj = received.object
-    request = Request(known.gvk, known.plural, "UPDATE" if old else "CREATE", obj, old)
+    sent = obj = written(case, known)
     if old and case.oldObject is None and not case.unstamped:
-        stored = engine.mutate(Request(known.gvk, known.plural, "CREATE", old), catalog, view, options).object
-        assert stored is not None
-        obj = _with_annotations_of(stored, obj)
-        request = replace(request, object=obj, old_object=stored)
-    mutation = engine.mutate(request, catalog, view, options)
-    validation = engine.validate(replace(request, object=mutation.object), catalog, view, options)
-    metadata = metadata_causes(mutation.object or obj, known, request.old_object)
-    validation = replace(validation, causes=(*received.causes, *metadata, *validation.causes))
-    by_schema = _filled_by_schema(sent, received.object, {item.path for item in mutation.defaults})
+        old = decide(old, None, known, catalog, view, options, assigned=True).mutation.object
+        assert old is not None
+        obj = _with_annotations_of(old, sent)
+    if old is not None:
+        old = stored_object(old, known)
+    request, mutation, validation = decide(obj, old, known, catalog, view, options, assigned=True)
+    by_schema = _filled_by_schema(sent, request.object or {}, {item.path for item in mutation.defaults})
     failures = (*_failures(case, mutation, validation), *_unnamed(case.expect, mutation, validation, list(by_schema)))
     return CaseResult(case, request, mutation, validation, failures)
 

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
+from textwrap import fill, indent
 from typing import Any, Final
 from uuid import UUID
 
@@ -36,6 +37,15 @@ from webhook.engine import catalog
 from webhook.policy import field_path
 
 __all__ = ["add_parser", "run"]
+
+_NEXT: Final = """
+Next:
+  modelgate check --diff FILE…     your own manifests, without a cluster
+  modelgate rule LK205             why a rule exists, and how to keep it
+  docs/operations.md               the gate in a cluster, by Helm"""
+
+WIDTH: Final = 80
+"""Columns of a small terminal."""
 
 START_SECONDS: Final = 30
 """How long a server may take to become ready on a slow machine."""
@@ -60,6 +70,7 @@ def run(_options: argparse.Namespace) -> int:
     print(f"{len(scenarios) - len(surprises)} of {len(scenarios)} answers as expected")
     for title in surprises:
         print(f"  not as expected: {title}", file=sys.stderr)
+    print(_NEXT)
     return 1 if surprises else 0
 
 
@@ -131,7 +142,8 @@ class _Demo:
     def play(self, scenario: dict[str, Any]) -> bool:
         """Send the two calls of a scenario; returns whether the answers are as expected."""
         self._count += 1
-        print(self._paint("1", f"{self._count}. {scenario['title']}"))
+        print(self._paint("1", fill(f"{self._count}. {scenario['title']}", WIDTH, subsequent_indent="   ")))
+        self._manifest(scenario)
         review = self._review(scenario)
         status, body = self._caller.call("/mutate", review)
         if status != 200:
@@ -148,6 +160,13 @@ class _Demo:
         same = "sameAs" not in scenario or self._patches[scenario["sameAs"]] == mutation.get("patch")
         print()
         return same and response["allowed"] is (scenario["expect"] == "allowed")
+
+    def _manifest(self, scenario: dict[str, Any]) -> None:
+        """Print what the user writes."""
+        kind, spec = scenario.get("kind", MODEL)["kind"], scenario.get("spec")
+        print(self._paint("2", f"   {scenario['operation']} {kind} {scenario['name']}"))
+        for line in yaml.safe_dump({"spec": spec}, sort_keys=False, width=WIDTH - 3).splitlines() if spec else ():
+            print(f"     {line}" if len(line) < WIDTH - 5 else f"     {line[: WIDTH - 6]}…")
 
     def _review(self, scenario: dict[str, Any]) -> dict[str, Any]:
         kind = scenario.get("kind", MODEL)
@@ -202,21 +221,29 @@ class _Demo:
             return
         path = field_path(keys)
         code = codes.get(path, "")
-        reason = f"{self._because[code]} ({code})" if code in self._because else "default of the CRD schema"
+        reason = f"{self._because[code]} ({code})" if code in self._because else "default of the CRD's schema"
         if operation["op"] == "remove":
-            print(self._paint("31", f"   - {path}"), self._paint("2", "# removed: its source is gone"))
+            self._change("31", f"- {path}", "removed: its source is gone")
             return
         colour, sign = ("32", "+") if operation["op"] == "add" else ("33", "~")
-        value = json.dumps(operation["value"])
-        print(self._paint(colour, f"   {sign} {path}: {value}"), self._paint("2", f"# {reason}"))
+        self._change(colour, f"{sign} {path}: {json.dumps(operation['value'])}", reason)
+
+    def _change(self, colour: str, change: str, reason: str) -> None:
+        """A change with its reason, which gets a line of its own where both are too long."""
+        between = "  " if len(change) + len(reason) + 7 <= WIDTH else "\n       "
+        print(f"   {self._paint(colour, change)}{between}{self._paint('2', f'# {reason}')}")
 
     def _verdict(self, response: dict[str, Any]) -> None:
         verdict = {True: self._paint("32;1", "allowed"), False: self._paint("31;1", "denied")}
         print(f"   {verdict.get(response['allowed'], 'no answer')}")
         for cause in response.get("status", {}).get("details", {}).get("causes", []):
-            print(f"     {self._paint('31', cause['field'])}: {cause['message']}")
+            self._said("31", cause["field"], cause["message"])
         for warning in response.get("warnings", []):
-            print(f"     {self._paint('33', 'Warning')}: {warning}")
+            self._said("33", "Warning", warning)
+
+    def _said(self, colour: str, label: str, text: str) -> None:
+        lines = fill(f"{label}: {text}", WIDTH - 7, subsequent_indent="  ", break_long_words=False)
+        print(indent(lines, " " * 5).replace(label, self._paint(colour, label), 1))
 
     def _paint(self, code: str, text: str) -> str:
         return f"\033[{code}m{text}\033[0m" if self._colour else text

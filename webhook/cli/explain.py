@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from webhook.admission.errors import DocumentError, Problem, SettingsError
 from webhook.cli import manifests
+from webhook.cli.columns import aligned, terminal_width
 from webhook.cli.exits import GOOD
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import add_arguments
-from webhook.cli.judging import ReviewedManifest
 from webhook.cli.manifests import Outcomes
-from webhook.cli.output import say
-from webhook.cli.report.changes import Change, changes
+from webhook.cli.output import printable, say
 from webhook.cli.shell.parser import Commands, command
-from webhook.facts import EXPLANATIONS, Table
-from webhook.manifests.documents import Document
+from webhook.facts import Table
+from webhook.library.explained import explained
+from webhook.library.review import ReviewedManifest
 from webhook.manifests.places import keys
-from webhook.offline import kind_of, placed
-from webhook.policy import field_path
 
 __all__ = ["add_parser", "run"]
 
@@ -61,62 +59,22 @@ def run(options: argparse.Namespace) -> int:
 
 def _explain(outcome: ReviewedManifest, outcomes: Outcomes, wanted: Sequence[str | int] | None) -> int:
     """Print an object; return the number of its fields that are printed."""
-    document = outcome.document
-    origins = [each for each in _origins(outcome) if wanted is None or each[0][: len(wanted)] == wanted]
+    document, found = outcome.document, explained(outcome, outcomes.view, outcomes.settings)
+    origins = [each for each in found.fields if wanted is None or list(each.path[: len(wanted)]) == wanted]
     if wanted is not None and not origins:
         return 0
-    say(f"{document.source}:{document.line}: {outcome.title}")
+    say(f"{document.source}:{document.line}: {found.title}")
     if wanted is None:
-        for table in _tables(outcome, outcomes):
+        for table in found.tables:
             _print(table)
-    rows = tuple((field_path(path), value, origin) for path, value, origin in origins)
+    rows = tuple((each.field, json.dumps(each.value, ensure_ascii=False), each.origin) for each in origins)
     _print(Table("fields", ("field", "value", "from"), rows))
     return len(rows)
 
 
-def _tables(outcome: ReviewedManifest, outcomes: Outcomes) -> Iterator[Table]:
-    value = outcome.merged
-    gvk = kind_of(value)
-    explain = EXPLANATIONS.get((gvk.group, gvk.kind))
-    if explain is not None and isinstance(outcome.document.value.get("metadata"), dict):
-        yield from explain(placed(value, None), outcomes.view, outcomes.settings)
-
-
-def _origins(outcome: ReviewedManifest) -> Iterator[tuple[list[str | int], str, str]]:
-    """The path, the value and the origin of each leaf outside of metadata."""
-    document, stored = outcome.document, outcome.mutation.object or outcome.document.value
-    filled = {each.path: each for each in changes(outcome.merged, stored, outcome.mutation.defaults)}
-    for path, value in _leaves([], {key: stored[key] for key in stored if key not in _HEAD}):
-        yield path, json.dumps(value, ensure_ascii=False), _origin(field_path(path), document, filled)
-
-
-_HEAD: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
-
-
-def _origin(path: str, document: Document, filled: dict[str, Change]) -> str:
-    change = filled.get(path)
-    if change is not None:
-        return f"{change.reason} ({change.code})" if change.code else change.reason
-    if document.written(path) is None and document.tree is not None:
-        return "the stored object"
-    place = document.place(path)
-    return f"{document.source}:{place.line}:{place.column}"
-
-
-def _leaves(path: list[str | int], value: Any) -> Iterator[tuple[list[str | int], Any]]:
-    if isinstance(value, dict) and value:
-        for key, item in value.items():
-            yield from _leaves([*path, key], item)
-    elif isinstance(value, list) and value:
-        for index, item in enumerate(value):
-            yield from _leaves([*path, index], item)
-    else:
-        yield path, value
-
-
 def _print(table: Table) -> None:
     say(f"  {table.title}")
-    widths = [max(len(row[column]) for row in (table.header, *table.rows)) for column in range(len(table.header))]
-    for row in (table.header, *table.rows):
-        cells = (cell.ljust(min(width, 60)) for cell, width in zip(row, widths, strict=True))
-        say(f"    {'  '.join(cells)}".rstrip())
+    width = terminal_width()
+    rows = [tuple(map(printable, row)) for row in (table.header, *table.rows)]
+    for line in aligned(rows, None if width is None else width - 4):
+        print(f"    {line}")

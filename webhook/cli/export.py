@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from importlib.resources import files
 from typing import Any, Final
 
 import yaml
@@ -14,7 +13,7 @@ from webhook.cli.exits import USAGE
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import POD_CODES, catalog
-from webhook.engine.catalog import KnownKind
+from webhook.engine.catalog import POLICIES, KnownKind
 from webhook.manifests import documents
 from webhook.policy import DEFAULT_RELEASE, RELEASES, Profile, Release
 from webhook.policy.export import Target, left_out, mutating, validating, with_rules
@@ -108,7 +107,7 @@ def _tell(known: KnownKind, what: str, parts: list[str]) -> None:
 
 
 def _crd(known: KnownKind) -> dict[str, Any]:
-    folder = files("policies").joinpath(known.api).joinpath("crds")
+    folder = POLICIES.joinpath(known.api).joinpath("crds")
     for file in folder.iterdir():
         for document in documents.parse(file.read_text(encoding="utf-8"), file.name) if file.is_file() else ():
             spec = document.value.get("spec", {})

@@ -8,31 +8,31 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from webhook.admission import GroupVersionKind
-from webhook.admission.errors import CatalogError, DocumentError, Problem
+from webhook.admission.errors import DocumentError, Problem
 from webhook.cli import choices
 from webhook.cli.input.before import earlier
 from webhook.cli.input.definitions import Deciding, deciding, defined
 from webhook.cli.input.flags import excluded
-from webhook.cli.judging import ReviewedManifest, Stored, applied_before, in_cluster, key_of, review
-from webhook.cli.judging.kinds import concerns
 from webhook.cli.output import say
 from webhook.cli.report.progress import progress
-from webhook.cluster import ClusterView, MemoryView
-from webhook.engine import Native, Options, catalog
+from webhook.cluster import ClusterView
+from webhook.engine import Options, catalog
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import Deviation, with_installed
 from webhook.facts import COMPARISONS
 from webhook.facts.settings import Settings
-from webhook.manifests.contents import Contents
+from webhook.library.judge import Judge, Surroundings
+from webhook.library.kinds import concerns
+from webhook.library.review import ReviewedManifest
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import read_all
 from webhook.manifests.links import top_of
 from webhook.manifests.reading import Manifests, Reading, read_paths
 from webhook.offline import is_definition, kind_of, placed, read_definitions
-from webhook.offline.unknown import Substitutions, World, prepared
+from webhook.offline.unknown import Substitutions, prepared
 from webhook.policy import Profile
 
 __all__ = ["Outcomes", "is_duplicate", "outcomes"]
@@ -91,26 +91,24 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
     )
     if not any(each.reviewed for each in run.reviews):
         given.problems += excluded(given, options)
-    shown = [_compared(each, run.view, settings) for each in run.reviews] if options.verbose else run.reviews
+    shown = [_compared(each, run.judge.view, settings) for each in run.reviews] if options.verbose else run.reviews
 
     def judge(document: Document) -> ReviewedManifest:
-        return run.judge(settled(document))
+        return run.judge.review(settled(document))
 
     @cache  # it compiles the rules of all kinds
     def codes() -> frozenset[str]:
         return frozenset(code for kind in loaded.kinds.values() for code in kind.policy.codes)
 
-    remarks = [*decided.remarks, *deviations, *run.remarks]
-    return Outcomes(shown, remarks, given.problems, given, judge, codes, run.view, settings, at_commit)
+    remarks = [*decided.remarks, *deviations, *run.judge.remarks]
+    return Outcomes(shown, remarks, given.problems, given, judge, codes, run.judge.view, settings, at_commit)
 
 
 class _Run(NamedTuple):
-    """The review of some files: what :class:`Outcomes` says of them."""
+    """The review of some files, and their judge."""
 
     reviews: list[ReviewedManifest]
-    remarks: list[Problem]
-    judge: Callable[[Document], ReviewedManifest]
-    view: ClusterView
+    judge: Judge
 
 
 def _run(
@@ -122,22 +120,20 @@ def _run(
     before: Sequence[Document],
 ) -> _Run:
     """Review files beside objects that are ``there``, as updates of those ``before``."""
-    settings = choices.chosen(options)
-    real = {key_of(each): each for each in in_cluster(there, loaded)}
-    decide = Options(Profile(options.profile or Profile.STANDARD), strict_fields=True, settings=settings)
-    previous = applied_before(before, loaded, decide)
-    world = World.of(item.value for item in (*there, *given))
-    stored = Stored({**{key_of(each): each for each in previous}, **real}, decided.checked, world)
-    objects = [*real.values(), *in_cluster(given, loaded, stored)]
-    native, remarks = _native(options.admission_policies, loaded, objects)
     closed = options.references == "closed" or (options.references is None and bool(options.view))
-    decide = replace(decide, complete=closed, native=native)
-    view = MemoryView(objects)
-
-    def judge(document: Document) -> ReviewedManifest:
-        return review(document, loaded, view, decide, stored, strict_kinds=options.unknown_kinds == "error")
-
-    return _Run([judge(item) for item in progress(given, "judged")], remarks, judge, view)
+    profile = Profile(options.profile or Profile.STANDARD)
+    decide = Options(profile, strict_fields=True, complete=closed, settings=choices.chosen(options))
+    judge = Judge.beside(
+        loaded,
+        decide,
+        Surroundings.of(there, loaded),
+        given,
+        before=before,
+        definitions=decided.checked,
+        policies=options.admission_policies,
+        strict_kinds=options.unknown_kinds == "error",
+    )
+    return _Run([judge.review(item) for item in progress(given, "judged")], judge)
 
 
 def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind]) -> Manifests:
@@ -207,24 +203,3 @@ def _installed(
 def _lost(deviation: Deviation) -> str:
     kind = deviation.kind
     return f"{kind} is not checked" if deviation.unserved else f"{len(deviation.aside)} rules of {kind} are not applied"
-
-
-def _native(
-    folder: Path | Contents | None, loaded: Catalog, objects: list[dict[str, Any]]
-) -> tuple[Native | None, list[Problem]]:
-    """The admission policies of a folder, over the objects given, with warnings about them.
-
-    Raises:
-        CatalogError: a policy does not load, or there is none.
-    """
-    if folder is None:
-        return None, []
-    from webhook.engine import policyset  # noqa: PLC0415 - the language of native policies takes 40 ms
-    from webhook.engine.context import Offline  # noqa: PLC0415
-
-    policies = policyset.load(folder)
-    if not policies:
-        nothing = "no ValidatingAdmissionPolicy or MutatingAdmissionPolicy found"
-        raise CatalogError([*policies.foreign, Problem(str(folder), "", nothing)])
-    context = Offline(loaded, [*policies.objects, *objects], assume=True)
-    return Native(policies.policies, context), policies.remarks(loaded)

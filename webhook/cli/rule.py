@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
-from importlib.resources import files
 from textwrap import fill, indent
 from typing import Any
 
@@ -18,14 +17,14 @@ from webhook.cli.cases import Case, CaseResult
 from webhook.cli.exits import GOOD, USAGE
 from webhook.cli.output import say
 from webhook.cli.repairs import Example, needed_objects, run_example, said
-from webhook.cli.report.finding import CODES
 from webhook.cli.report.ignoring import unknown
 from webhook.cli.report.podcodes import KUBERNETES, RETIRED, pod_code
 from webhook.cli.shell.parser import Commands, command
 from webhook.cli.test import read_cases
 from webhook.engine import catalog
-from webhook.engine.catalog import Catalog, KnownKind
+from webhook.engine.catalog import POLICIES, Catalog, KnownKind
 from webhook.facts.settings import DEFAULT_SETTINGS
+from webhook.library.findings import CODES
 from webhook.policy import Action, DefaultRule, Expression, FactValue, ValidationRule
 
 __all__ = ["add_parser", "explained", "page_of", "run"]
@@ -190,7 +189,7 @@ def _example(code: str, known: KnownKind, loaded: Catalog) -> Example | None:
 
 def _repairs(apis: Iterable[str], loaded: Catalog) -> Iterator[tuple[str, Case, KnownKind]]:
     """Each code that a case of these APIs has a repair for, with the case and its kind."""
-    for document in read_cases(map(files("policies").joinpath, apis), loaded):
+    for document in read_cases(map(POLICIES.joinpath, apis), loaded):
         target = document.target
         kind = loaded.find(GroupVersionKind(target.group, target.version, target.kind))
         assert kind is not None  # read_cases checks it

@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
@@ -21,7 +20,7 @@ from webhook.cli.output import say
 from webhook.cli.report import junit
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import catalog
-from webhook.engine.catalog import Catalog
+from webhook.engine.catalog import POLICIES, Catalog
 from webhook.manifests import documents, links
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries
@@ -147,7 +146,7 @@ def _of_apis(options: argparse.Namespace, loaded: Catalog, fired: set[str]) -> I
 
 def _apis(folder: Path | None) -> list[Traversable]:
     if folder is None:
-        return entries(files("policies"))
+        return entries(POLICIES)
     return [folder] if (folder / "crds").is_dir() else entries(folder)
 
 

@@ -22,7 +22,7 @@ from webhook.schema import CRD
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable  # takes 10 ms to load
 
-__all__ = ["Catalog", "KnownKind", "PolicySource", "load"]
+__all__ = ["POLICIES", "Catalog", "KnownKind", "PolicySource", "load"]
 
 _LIKENESS: Final = 0.8
 """Suggest a kind from this ratio of difflib on."""

@@ -18,11 +18,12 @@ from webhook.cli.manifests import Outcomes
 from webhook.cli.output import say
 from webhook.cli.report import text
 from webhook.cli.report.building import report_of
-from webhook.cli.report.finding import Report, Severity
 from webhook.cli.report.formats import FORMATS, rendered
 from webhook.cli.report.ignoring import known_codes
+from webhook.cli.report.report import Report
 from webhook.cli.report.text import Style
 from webhook.cli.shell.parser import Commands, command
+from webhook.library.findings import Severity
 
 __all__ = ["add_parser", "run"]
 

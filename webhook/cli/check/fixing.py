@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from webhook.admission import Cause
-from webhook.cli.judging import ReviewedManifest
 from webhook.cli.manifests import Outcomes
+from webhook.library.review import ReviewedManifest
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.places import BREAK, Spot, find, keys

@@ -12,7 +12,7 @@ from webhook.admission.errors import Problem
 from webhook.cli import choices
 from webhook.cli.input import configuration
 from webhook.cli.input.substitute import Substitute
-from webhook.cli.report.finding import Severity
+from webhook.library.findings import Severity
 from webhook.manifests.reading import Manifests
 from webhook.policy import Profile
 

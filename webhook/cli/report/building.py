@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from webhook.admission import Cause, Warn
 from webhook.admission.errors import Problem
-from webhook.cli.judging import ReviewedManifest
 from webhook.cli.manifests import Outcomes
-from webhook.cli.report.changes import changes
-from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity, Verdict
 from webhook.cli.report.ignoring import kept
 from webhook.cli.report.known import Known
+from webhook.cli.report.report import ObjectReport, Report, Result
+from webhook.library.changes import changes
+from webhook.library.findings import Finding, Severity, findings_of, ordered
+from webhook.library.review import ReviewedManifest
 from webhook.manifests.documents import Document
-from webhook.manifests.places import find, keys
 from webhook.offline.unknown import is_encrypted, substitutes, variables_of
 
-__all__ = ["findings_of", "ordered", "report_of"]
+__all__ = ["report_of"]
 
-_WRONG_TYPE: Final = "FieldValueTypeInvalid"
 _SHOWN: Final = 5
 """Names of variables in a note."""
-_UNSUPPORTED: Final = "FieldValueNotSupported"
 
 
 def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report:
@@ -90,57 +87,12 @@ def _note(documents: Sequence[Document], what: str) -> Problem:
     return Problem(f"{first.source}:{first.line}", "", text)
 
 
-def findings_of(document: Document, causes: Iterable[Cause], warnings: Iterable[Warn]) -> list[Finding]:
-    """Everything that is said of a document. What an error is about needs no remark on its YAML."""
-    found = [Finding.of_cause(cause, document, helps) for cause, helps in _faults(list(causes), document)]
-    refused = {each.field for each in found}
-    remarks = [Finding.of_remark(each) for each in document.remarks]
-    found += [each for each in remarks if each.field not in refused]
-    return [*found, *(Finding.of_warning(warning, document) for warning in warnings)]
-
-
-def _faults(causes: Sequence[Cause], document: Document) -> Iterator[tuple[Cause, tuple[str, ...]]]:
-    """The causes, each with advice: one for each fault. A value of the wrong type is not one of the supported values
-    either, which the API server says, too; here that is advice.
-    """
-    wrong = {cause.field for cause in causes if cause.reason == _WRONG_TYPE}
-    unsupported = {cause.field: cause for cause in causes if cause.reason == _UNSUPPORTED and cause.field in wrong}
-    for cause in causes:
-        if unsupported.get(cause.field) is not cause:
-            helps = [*_quoting(cause, document)]
-            if cause.reason == _WRONG_TYPE and cause.field in unsupported:
-                helps.append(unsupported[cause.field].message.partition(": ")[2].partition(": ")[2])
-            yield cause, tuple(filter(None, helps))
-
-
-def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings in the order of the file, the graver ones first."""
-    return tuple(sorted(findings, key=lambda each: (each.place, each.severity, each.code)))
-
-
 def _object(outcome: ReviewedManifest, findings: list[Finding], known: int) -> ObjectReport:
     document = outcome.document
     if not outcome.reviewed:
-        return ObjectReport(document, outcome.title, Verdict.SKIPPED, note=outcome.unchecked)
+        return ObjectReport(document, outcome.title, Result.SKIPPED, note=outcome.unchecked)
     refused = any(each.severity is Severity.ERROR for each in findings)
     note = f"{known} {'finding' if known == 1 else 'findings'} as before" if known else ""
     filled = changes(outcome.merged, outcome.mutation.object or outcome.merged, outcome.mutation.defaults)
-    verdict = Verdict.REFUSED if refused else Verdict.ACCEPTED
+    verdict = Result.REFUSED if refused else Result.ACCEPTED
     return ObjectReport(document, outcome.title, verdict, ordered(findings), note, tuple(filled), outcome.comparison)
-
-
-def _quoting(cause: Cause, document: Document) -> Iterator[str]:
-    """Advice about a key or a value without quotes that YAML does not read as text."""
-    key, _, complete = find(document.tree, keys(cause.field))
-    if complete and key is not None and key.plain and isinstance(key.value, bool) and key.text not in {"true", "false"}:
-        yield f"YAML reads the key {key.text} as {str(key.value).lower()}: put it in quotes"
-        return
-    if cause.reason not in {"FieldValueTypeInvalid", "FieldValueNotSupported", "FieldValueInvalid"}:
-        return
-    spot = document.written(cause.field)
-    if spot is None or not spot.plain:
-        return
-    if isinstance(spot.value, bool) and spot.text not in {"true", "false"}:
-        yield f"YAML reads {spot.text} as {str(spot.value).lower()}: put it in quotes"
-    elif isinstance(spot.value, int | float) and not isinstance(spot.value, bool) and "string" in cause.message:
-        yield f"YAML reads {spot.text} as a number: put it in quotes"

@@ -11,8 +11,9 @@ from typing import Any, Final
 from webhook.admission import one_line
 from webhook.admission.errors import Problem
 from webhook.cli.output import inert, inert_json
-from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity
 from webhook.cli.report.machine import located
+from webhook.cli.report.report import ObjectReport, Report
+from webhook.library.findings import Finding, Severity
 
 __all__ = ["github", "gitlab"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from webhook.cli.report.finding import Report, Severity
+from webhook.cli.report.report import Report
+from webhook.library.findings import Severity
 
 __all__ = ["BY_FILE", "FORMATS", "rendered"]
 

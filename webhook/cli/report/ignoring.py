@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Final
 
 from webhook.admission.errors import Problem, SettingsError
-from webhook.cli.report.finding import CODES, Finding, Severity
 from webhook.cli.report.podcodes import KUBERNETES, RETIRED
+from webhook.library.findings import CODES, Finding, Severity
 from webhook.manifests.documents import Document
 from webhook.manifests.places import Place
 
@@ -45,18 +45,19 @@ def _known(codes: Codes) -> frozenset[str]:
     return codes() | CODES.keys() | KUBERNETES.keys() | frozenset(RETIRED)
 
 
+_LENGTH: Final = len("LK205")
+
+
 def unknown(code: str, codes: Collection[str]) -> str:
     """Say that a code does not exist, with those that are like it."""
-    near = sorted(_numbered(code, codes)) or get_close_matches(code.upper(), list(codes), 3)
+    same = [each for each in codes if each[:2] == code[:2].upper() and each[2:].isdecimal()]
+    if len(code) == _LENGTH and code[2:].isdecimal():
+        near = sorted(same, key=lambda each: abs(int(each[2:]) - int(code[2:])))[:3]
+    else:
+        near = get_close_matches(code.upper(), same, 3)
+    near = sorted(near) or get_close_matches(code.upper(), list(codes), 3)
     advice = f"did you mean {' or '.join(near)}?" if near else "`modelgate rule` lists all"
     return f"there is no rule {code}; {advice}"
-
-
-def _numbered(code: str, codes: Collection[str]) -> list[str]:
-    """The codes of the same API whose numbers are nearest."""
-    letters, number = code[:2].upper(), code[2:]
-    same = [each for each in codes if each[:2] == letters and each[2:].isdecimal()] if number.isdecimal() else []
-    return sorted(same, key=lambda each: abs(int(each[2:]) - int(number)))[:3]
 
 
 def kept(

@@ -10,7 +10,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from webhook.admission import one_line
 from webhook.cli.output import inert_xml
-from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity, Verdict
+from webhook.cli.report.report import ObjectReport, Report, Result
+from webhook.library.findings import Finding, Severity
 
 __all__ = ["TestCase", "render", "render_cases"]
 
@@ -72,7 +73,7 @@ def _add(suite: Element, case: TestCase) -> None:
 def _case(each: ObjectReport, failing: Collection[Severity]) -> TestCase:
     failures = "\n".join(_line(each, found) for found in each.findings if found.severity in failing)
     others = "\n".join(_line(each, found) for found in each.findings if found.severity not in failing)
-    note = each.note if each.verdict is Verdict.SKIPPED else ""
+    note = each.note if each.verdict is Result.SKIPPED else ""
     name = f"{each.document.line}: {each.title}"
     return TestCase(each.document.source, name, failures, skipped=note, output=others)
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from webhook.admission import Cause, Warn
-from webhook.cli.judging import Key, ReviewedManifest, key_of
-from webhook.cli.report.finding import Finding
+from webhook.library.findings import Finding
+from webhook.library.review import Key, ReviewedManifest, key_of
 from webhook.manifests.documents import Document
 from webhook.offline import placed
 

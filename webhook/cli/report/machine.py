@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from webhook.admission.errors import Problem
 from webhook.cli.output import inert_json
-from webhook.cli.report.changes import Change
-from webhook.cli.report.finding import Finding, ObjectReport, Report, Verdict
+from webhook.cli.report.report import ObjectReport, Report, Result
 from webhook.cli.report.tool import rule_page, version
+from webhook.library.changes import Change
+from webhook.library.findings import Finding
 
 __all__ = ["API_VERSION", "document", "located", "render"]
 
@@ -29,9 +30,9 @@ def document(report: Report) -> dict[str, Any]:
         "tool": {"name": "modelgate", "version": version()},
         "summary": {
             "checked": report.checked,
-            "refused": report.count(Verdict.REFUSED),
+            "refused": report.count(Result.REFUSED),
             "warned": report.warned,
-            "skipped": report.count(Verdict.SKIPPED),
+            "skipped": report.count(Result.SKIPPED),
             "ignoredWarnings": report.ignored,
             "unchangedFindings": report.before,
             "unreadable": len(report.problems),

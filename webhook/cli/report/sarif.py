@@ -11,13 +11,14 @@ from urllib.parse import quote
 
 from webhook.admission import GroupVersionKind
 from webhook.cli.output import inert_json
-from webhook.cli.report.finding import CODES, Finding, ObjectReport, Report
 from webhook.cli.report.machine import located
 from webhook.cli.report.podcodes import KUBERNETES
+from webhook.cli.report.report import ObjectReport, Report
 from webhook.cli.report.tool import rule_page, version
 from webhook.cli.rule import page_of
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog, KnownKind
+from webhook.library.findings import CODES, Finding
 from webhook.offline import kind_of
 
 __all__ = ["render"]

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from typing import Final, TextIO
 
 from webhook.cli.output import printable, say
-from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity, Verdict
+from webhook.cli.report.report import ObjectReport, Report, Result
 from webhook.cli.report.tool import rule_page
+from webhook.library.findings import Finding, Severity
 
 __all__ = ["Style", "lines", "summary"]
 
 _PAINT: Final = {"bold": "1", "dim": "2", "red": "31;1", "green": "32", "yellow": "33", "cyan": "36"}
 _OF: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
-_VERDICTS: Final = {Verdict.ACCEPTED: "green", Verdict.REFUSED: "red", Verdict.SKIPPED: "dim"}
+_VERDICTS: Final = {Result.ACCEPTED: "green", Result.REFUSED: "red", Result.SKIPPED: "dim"}
 _SIGNS: Final = {"add": ("+", "green"), "replace": ("~", "yellow"), "remove": ("-", "red")}
 _WIDTH: Final = 160
 """Characters of a source line in an excerpt: a longer line is cut."""
@@ -54,7 +55,7 @@ def lines(report: Report, style: Style, *, quiet: bool, changes: bool, verbose: 
             ": ".join(part for part in (remark.path, remark.message) if part)
         )
     for each in report.objects:
-        if not each.findings and (quiet or (each.verdict is Verdict.SKIPPED and not verbose)):
+        if not each.findings and (quiet or (each.verdict is Result.SKIPPED and not verbose)):
             continue
         yield _head(each, style)
         for found in each.findings:
@@ -68,7 +69,7 @@ def lines(report: Report, style: Style, *, quiet: bool, changes: bool, verbose: 
 
 def _head(each: ObjectReport, style: Style) -> str:
     where = printable(f"{each.document.source}:{each.document.line}: {each.title}: ")
-    word = each.verdict.upper() if each.verdict is Verdict.REFUSED else each.verdict
+    word = each.verdict.upper() if each.verdict is Result.REFUSED else each.verdict
     return f"{where}{style.paint(_VERDICTS[each.verdict], word)}{printable(f': {each.note}') if each.note else ''}"
 
 
@@ -112,9 +113,9 @@ def summary(report: Report, *, quiet: bool) -> None:
         print("0 checked: no object is of a kind that Modelgate knows", file=file)
     counts = [
         f"{report.checked} checked",
-        f"{report.count(Verdict.REFUSED)} refused",
+        f"{report.count(Result.REFUSED)} refused",
         f"{report.warned} with warnings",
-        f"{report.count(Verdict.SKIPPED)} skipped",
+        f"{report.count(Result.SKIPPED)} skipped",
     ]
     if report.ignored:
         counts.append(f"{report.ignored} warnings ignored")

@@ -10,12 +10,12 @@ from typing import Final
 from reconciler import audit
 from webhook.admission.errors import CatalogError, DocumentError, Problem, SettingsError
 from webhook.cli import choices
+from webhook.cli.columns import terminal_width
 from webhook.cli.exits import FINDINGS, GOOD
 from webhook.cli.input.cluster import add_cluster, connected
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import FAILING, add_output, add_paths, add_rules
 from webhook.cli.report import text
-from webhook.cli.report.finding import Severity
 from webhook.cli.report.formats import BY_FILE, FORMATS, rendered
 from webhook.cli.report.ignoring import known_codes
 from webhook.cli.report.text import Style
@@ -26,6 +26,7 @@ from webhook.cli.scan.judging import Scan, Source
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.cluster import Reader
 from webhook.engine.audit import Rules
+from webhook.library.findings import Severity
 
 __all__ = ["add_parser", "run"]
 
@@ -106,7 +107,7 @@ def _print(scan: Scan, options: argparse.Namespace, failing: Collection[Severity
     if options.output == "openreports":
         openreports.write(scan.judged(), scan.rules, sys.stdout)
     elif options.output == "table":
-        for line in table.lines(scan.judged(), style, verbose=options.verbose):
+        for line in table.lines(scan.judged(), style, verbose=options.verbose, width=terminal_width()):
             print(line)
     else:
         report = scan.report(options.docs_url or "")

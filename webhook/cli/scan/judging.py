@@ -9,14 +9,13 @@ from typing import Any, Final, NamedTuple, Protocol, TextIO
 
 from webhook.admission import Cause
 from webhook.admission.errors import ModelgateError, Problem
-from webhook.cli.judging import title_of
 from webhook.cli.output import say
-from webhook.cli.report import finding
-from webhook.cli.report.building import findings_of, ordered
-from webhook.cli.report.finding import Finding, ObjectReport, Report, Severity
 from webhook.cli.report.ignoring import kept
+from webhook.cli.report.report import ObjectReport, Report, Result
 from webhook.cluster.view import ClusterView
 from webhook.engine.audit import Rules, Standing, Verdict, judge
+from webhook.library.findings import Finding, Severity, findings_of, ordered
+from webhook.library.review import title_of
 from webhook.manifests.documents import Document
 
 __all__ = ["STAMPS", "Judged", "Scan", "Source", "StoredObject"]
@@ -114,7 +113,7 @@ class Scan:
         self.counts["ignored"] += count
         warnings = tuple(each_ for each_ in verdict.warnings if Finding.of_warning(each_, each.document) in findings)
         verdict = verdict._replace(causes=causes, warnings=warnings)
-        word = finding.Verdict.REFUSED if causes else finding.Verdict.ACCEPTED
+        word = Result.REFUSED if causes else Result.ACCEPTED
         stamp = STAMPS[verdict.standing]
         title = title_of(each.value)
         report = ObjectReport(each.document, title, word, ordered(findings), stamp=stamp)

@@ -14,7 +14,7 @@ from webhook.admission import LoadError, ModelgateError, SettingsError
 from webhook.cel import GrammarUnavailable
 from webhook.cel.syntax import celpython
 from webhook.cli import ALIASES, COMMANDS
-from webhook.cli.exits import FAILED, PIPE, USAGE
+from webhook.cli.exits import FAILED, GOOD, PIPE, USAGE
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Parser, command
 
@@ -44,6 +44,9 @@ exit codes of all commands:
 def run(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments:
+        parser(set()).print_help()
+        return GOOD
     wanted = next((word for word in arguments if not word.startswith("-")), "")
     options = parser({ALIASES.get(wanted, wanted)}).parse_args(arguments)
     command = ALIASES.get(options.command, options.command)

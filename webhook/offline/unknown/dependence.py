@@ -37,14 +37,14 @@ class World:
 
     unknown: Mapping[Kind, tuple[Keys, ...]] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, values: Iterable[dict[str, Any]]) -> World:
-        found: dict[Kind, tuple[Keys, ...]] = {}
+    def extended(self, values: Iterable[dict[str, Any]]) -> World:
+        """This world and the unknown values of further objects."""
+        found = dict(self.unknown)
         for value in values:
             if paths := unknown_in(value):
                 kind = Kind(kind_of(value).group, kind_of(value).kind)
                 found[kind] = (*found.get(kind, ()), *paths)
-        return cls(found)
+        return World(found)
 
     def hides(self, kind: Kind, read: Iterable[Keys]) -> bool:
         """Whether a look at these fields of the objects of a kind may find an unknown value, or miss an object.

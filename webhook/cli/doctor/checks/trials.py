@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
-from webhook import engine
-from webhook.admission import Decision, Request
+from webhook.admission import Decision
 from webhook.admission.stamp import ANNOTATION
 from webhook.cli.cases import Case, written
 from webhook.cli.doctor.finding import Finding
@@ -16,10 +13,11 @@ from webhook.cli.doctor.snapshot import Installation, Object
 from webhook.cli.test import read_cases
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.engine.catalog import Catalog, KnownKind
+from webhook.engine.catalog import POLICIES, Catalog, KnownKind
 from webhook.engine.installed import with_installed
 from webhook.facts.reads import GROUPS
 from webhook.facts.settings import DEFAULT_SETTINGS
+from webhook.library.review import decide
 from webhook.offline import receive
 from webhook.policy import MISSING, Profile
 
@@ -56,7 +54,7 @@ def trial_of(api: str, ruling: Catalog, installed: set[str], options: Options, c
     ``api`` is the folder of the API's policies, ``ruling`` the ``catalog`` by the installed definitions, whose names
     are ``installed``.
     """
-    for table in read_cases([files("policies").joinpath(api)], catalog):
+    for table in read_cases([POLICIES.joinpath(api)], catalog):
         known = next((each for gvk, each in ruling.kinds.items() if gvk.kind == table.target.kind), None)
         if known is None or f"{known.plural}.{known.gvk.group}" not in installed:
             continue
@@ -92,9 +90,7 @@ def _is_plain(case: Case) -> bool:
 
 
 def _judged(obj: dict[str, Any], known: KnownKind, catalog: Catalog, options: Options) -> Decision:
-    request = Request(known.gvk, known.plural, "CREATE", obj, name=_NAME)
-    mutated = engine.mutate(request, catalog, MemoryView(), options).object
-    return engine.validate(replace(request, object=mutated), catalog, MemoryView(), options)
+    return decide(obj, None, known, catalog, MemoryView(), options, assigned=True).validation
 
 
 def _tried(trial: Trial, found: Installation) -> Iterator[Finding]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from webhook import engine
-from webhook.admission import Decision, GroupVersionKind, Request
-from webhook.cli.judging.kinds import unserved, why_unchecked, without_schema
+from webhook.admission import Cause, Decision, GroupVersionKind, Request
 from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog, KnownKind
+from webhook.library.kinds import unserved, why_unchecked, without_schema
 from webhook.manifests.documents import Document
 from webhook.offline import (
     Definitions,
@@ -26,7 +26,18 @@ from webhook.offline import (
 )
 from webhook.offline.unknown import Unjudged, World
 
-__all__ = ["Key", "ReviewedManifest", "Stored", "applied_before", "in_cluster", "key_of", "review", "title_of"]
+__all__ = [
+    "Decided",
+    "Key",
+    "ReviewedManifest",
+    "Stored",
+    "applied_before",
+    "decide",
+    "in_cluster",
+    "key_of",
+    "review",
+    "title_of",
+]
 
 Key = tuple[str, str, str, str]
 """Group, kind, namespace and name."""
@@ -80,6 +91,14 @@ class Stored:
     objects: Mapping[Key, dict[str, Any]] = field(default_factory=dict)
     definitions: Definitions = field(default_factory=lambda: Definitions({}, {}))
     world: World = field(default_factory=World)
+
+
+class Decided(NamedTuple):
+    """The request that the API server makes of an object, and the two decisions about it."""
+
+    request: Request
+    mutation: Decision
+    validation: Decision
 
 
 NOTHING_STORED: Final = Stored()
@@ -146,7 +165,12 @@ def review(
     narrowed = unjudged.narrowed(loaded, judged, view, options.settings)
     if unjudged.unknown:
         options = replace(options, native=None)
-    mutation, validation = _decisions(document, judged, old, kind, narrowed, view, options, stored)
+    sent = judged if old is None else applied(old, judged)
+    refused = stored.definitions.refused.get(id(document), ())
+    kind = None if kind is None else narrowed.find(gvk)
+    _, mutation, validation = decide(sent, old, kind, narrowed, view, options, refused=refused)
+    if kind is not None:
+        narrowed.prepared(kind).prepare_if_due()
     mutation, validation = (unjudged.decided(each, judged, value) for each in (mutation, validation))
     validation = replace(validation, warnings=(*validation.warnings, *without_schema(gvk, loaded)))
     base = None if old is None else unjudged.written(applied(old, judged), value)
@@ -154,33 +178,36 @@ def review(
     return ReviewedManifest(document, True, _as_written(mutation, value), validation, base=base, unknown=unknown)
 
 
-def _decisions(
-    document: Document,
+def decide(
     value: dict[str, Any],
     old: dict[str, Any] | None,
     kind: KnownKind | None,
     loaded: Catalog,
     view: ClusterView,
     options: Options,
-    stored: Stored,
-) -> tuple[Decision, Decision]:
-    """The mutation of a value, and the validation with everything that the API server refuses."""
-    kind = None if kind is None else loaded.find(kind.gvk)
-    received = receive(value if old is None else applied(old, value), kind, old)
+    *,
+    assigned: bool = False,
+    refused: Iterable[Cause] = (),
+) -> Decided:
+    """The mutation of a value, and the validation with everything that the API server refuses.
+
+    ``old`` is what is stored (:func:`stored_object`), ``refused`` what is known to be wrong already, ``assigned`` as
+    for :func:`receive`.
+    """
+    received = receive(value, kind, old, assigned=assigned)
     request = _request(received.object, kind, old)
     if not received.readable:
-        return Decision(received.object), Decision(received.object, received.causes, received.warnings)
+        unread = Decision(received.object, received.causes, received.warnings)
+        return Decided(request, Decision(received.object), unread)
     mutation = engine.mutate(request, loaded, view, options)
     obj = mutation.object or received.object
-    metadata = metadata_causes(obj, kind, old)
-    causes = [*received.causes, *metadata, *stored.definitions.refused.get(id(document), ())]
+    causes = [*received.causes, *metadata_causes(obj, kind, old), *refused]
     validation = mutation
     if mutation.allowed:
         validation = engine.validate(replace(request, object=obj), loaded, view, options)
-    if kind is not None:
-        loaded.prepared(kind).prepare_if_due()
     causes += [cause for cause in validation.causes if cause not in causes]
-    return mutation, replace(validation, causes=tuple(causes), warnings=(*received.warnings, *validation.warnings))
+    found = replace(validation, causes=tuple(causes), warnings=(*received.warnings, *validation.warnings))
+    return Decided(request, mutation, found)
 
 
 def _as_written(mutation: Decision, value: dict[str, Any]) -> Decision:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 from webhook.admission import Cause, GroupVersionKind, Warn
-from webhook.cli.judging.upstream import SUCCESSORS, UPSTREAM, is_served
 from webhook.engine.catalog import Catalog
 from webhook.facts import is_typo
+from webhook.library.upstream import SUCCESSORS, UPSTREAM, is_served
 from webhook.offline import is_builtin
 
 __all__ = ["concerns", "unserved", "why_unchecked", "without_schema"]

@@ -1,0 +1,186 @@
+"""The gate as a Python object: what it takes, what it answers, and what it refuses to take."""
+
+import threading
+from copy import deepcopy
+from types import MappingProxyType
+
+import pytest
+import yaml
+
+from modelgate import CatalogError, DocumentError, Gate, ModelgateError, Severity
+from tests.definitions import POLICIES, definition
+
+MODEL = {
+    "apiVersion": "inference.llmkube.dev/v1alpha1",
+    "kind": "Model",
+    "metadata": {"name": "llama"},
+    "spec": {"source": "https://example.com/model.gguf", "quantization": "Q4_K_M"},
+}
+BAD = {**MODEL, "spec": {**MODEL["spec"], "format": "onnx"}}
+WIDGET = {"apiVersion": "acme.example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": "big"}}
+
+
+def widgets(minimum):
+    names = {"plural": "widgets", "kind": "Widget", "singular": "widget", "listKind": "WidgetList"}
+    size = {"type": "integer", "minimum": minimum}
+    spec = {"type": "object", "properties": {"size": size}}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.acme.example.com"},
+        "spec": {"group": "acme.example.com", "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+
+
+@pytest.fixture(scope="module")
+def gate():
+    return Gate()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        MODEL,
+        MappingProxyType(MODEL),
+        yaml.safe_dump(MODEL),
+        yaml.safe_dump(MODEL).encode(),
+    ],
+    ids=["object", "mapping", "text", "bytes"],
+)
+def test_one_object_in_every_form_has_one_verdict(gate, given):
+    verdict = gate.check(given)
+    assert (verdict.checked, verdict.allowed, verdict.findings) == (True, True, ())
+    assert verdict.object["spec"]["format"] == "gguf"
+    assert {each.path: each.value for each in verdict.filled}["spec.format"] == "gguf"
+    assert str(verdict) == "Model llama: allowed"
+
+
+def test_a_path_is_a_file_or_a_folder(gate, tmp_path):
+    file = tmp_path / "model.yaml"
+    file.write_text(f"{yaml.safe_dump(MODEL)}---\n{yaml.safe_dump(BAD)}")
+    good, bad = gate.check_all(tmp_path)
+    assert (good.allowed, bad.allowed) == (True, False)
+    assert (bad.source, bad.line) == (str(file), 9)
+    assert [each.place.line for each in bad.errors] == [14]
+    with pytest.raises(DocumentError, match="2 objects: use check_all"):
+        gate.check(file)
+
+
+def test_what_is_given_stays_as_it_is(gate):
+    given = deepcopy(BAD)
+    verdict = gate.check(given)
+    assert given == BAD
+    verdict.object["spec"]["hardware"] = {}
+    assert given == BAD
+
+
+def test_many_threads_use_one_gate(gate):
+    found = []
+
+    def judged():
+        found.extend(gate.check(each).allowed for each in [MODEL, BAD] * 20)
+
+    threads = [threading.Thread(target=judged) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert found.count(True) == found.count(False) == 80
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (3, "expected an object (dict), a text (str or bytes) or a pathlib.Path, got int"),
+        (None, "got NoneType"),
+        ([MODEL], "got list"),
+        ("", "no object"),
+        ("just text", "expected an object, got str"),
+        (b"\xff\xfe", "not UTF-8 text"),
+        ("a: [", "text:"),
+        ({}, "apiVersion: Required value"),
+        ({"apiVersion": "v1"}, "kind: Required value"),
+        ({**MODEL, "spec": {1: 2}}, "spec: the key 1 must be a text"),
+        ({**MODEL, "spec": {"a": {1, 2}}}, "spec.a: set is not a type of JSON"),
+        ({**MODEL, "spec": {"a": [float("inf")]}}, "spec.a[0]: inf is not a number of JSON"),
+        ({**MODEL, "spec": {"a": 2**64}}, "spec.a: 18446744073709551616 does not fit into 64 bits"),
+        ({**MODEL, "spec": {"a": b"x"}}, "spec.a: bytes is not a type of JSON"),
+    ],
+)
+def test_what_is_not_an_object_is_an_error_that_says_why(gate, given, said):
+    with pytest.raises(DocumentError) as error:
+        gate.check(given)
+    assert said in str(error.value)
+    assert isinstance(error.value, ModelgateError)
+
+
+def test_an_object_that_contains_itself_is_an_error(gate):
+    given = deepcopy(MODEL)
+    given["spec"]["again"] = given["spec"]
+    with pytest.raises(DocumentError, match="contains itself"):
+        gate.check(given)
+
+
+def test_a_kind_that_nothing_defines_is_not_checked(gate):
+    verdict = gate.check(WIDGET)
+    assert (verdict.checked, verdict.allowed, verdict.findings) == (False, True, ())
+    assert str(verdict).startswith("Widget w: not checked: ")
+
+
+def test_a_definition_of_ones_own_is_judged_by():
+    verdict = Gate(crds=[widgets(1)]).check(WIDGET)
+    assert [(each.severity, each.field) for each in verdict.findings] == [(Severity.ERROR, "spec.size")]
+    assert Gate(crds=widgets(1)).check({**WIDGET, "spec": {"size": 1}}).allowed
+
+
+def test_a_definition_that_no_api_server_takes_is_an_error():
+    broken = widgets(1)
+    broken["spec"]["scope"] = "Everywhere"
+    with pytest.raises(CatalogError, match=r"spec\.scope"):
+        Gate(crds=broken)
+
+
+def test_a_definition_of_another_release_is_told():
+    theirs = deepcopy(definition(POLICIES / "llmkube" / "crds" / "models.yaml"))
+    spec = theirs["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    del spec["properties"]["sha256"]
+    (remark,) = Gate(crds=theirs).remarks
+    assert "without spec.sha256" in remark
+
+
+def test_the_view_has_what_is_updated_and_referred_to():
+    stored = {**MODEL, "metadata": {"name": "llama", "namespace": "default"}}
+    assert Gate(view=[stored]).check(BAD).allowed is False
+    service = {
+        "apiVersion": "ome.io/v1beta1",
+        "kind": "InferenceService",
+        "metadata": {"name": "s", "namespace": "team"},
+        "spec": {"model": {"name": "m", "kind": "ClusterBaseModel"}, "engine": {}},
+    }
+    assert Gate().check(service).allowed
+    assert not Gate(complete=True).check(service).allowed
+
+
+def test_profiles_differ_and_an_unknown_one_is_an_error():
+    assert Gate(profile="audit").check({**MODEL, "spec": {**MODEL["spec"], "sha256": "x" * 64}}).findings
+    with pytest.raises(ValueError, match="'hard' is not a valid Profile"):
+        Gate(profile="hard")
+
+
+def test_rules_of_ones_own_are_used_instead(tmp_path):
+    (tmp_path / "acme" / "crds").mkdir(parents=True)
+    (tmp_path / "acme" / "crds" / "widgets.yaml").write_text(yaml.safe_dump(widgets(1)))
+    (tmp_path / "acme" / "widget.yaml").write_text("""\
+apiVersion: modelgate.dev/v1alpha1
+kind: Policy
+metadata: {name: acme-widget}
+spec:
+  target: {group: acme.example.com, versions: [v1], kind: Widget}
+  validations:
+  - {code: AC201, at: spec, rule: self.size < 9, message: too big, fieldPath: .size, docs: Widgets are small.}
+""")
+    gate = Gate(policies=tmp_path)
+    assert gate.check({**WIDGET, "spec": {"size": 10}}).codes == {"AC201"}
+    assert not gate.check(MODEL).checked

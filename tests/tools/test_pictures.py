@@ -1,0 +1,41 @@
+"""The pictures of the documentation: drawn of their texts, in two themes, without a script, with words beside them."""
+
+import re
+from hashlib import sha256
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.shared import ROOT
+from tools.pictures.sources import FOLDER, MARK, sources
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SOURCES = sources()
+
+
+@pytest.mark.parametrize("name", sorted(SOURCES))
+def test_a_picture_is_drawn_of_its_text(name):
+    digest = sha256(SOURCES[name].encode()).hexdigest()
+    drawn = FOLDER.joinpath(f"{name}.svg").read_text()
+    assert drawn.endswith(MARK.format(digest)), "make pictures"
+
+
+@pytest.mark.parametrize("name", sorted(SOURCES))
+def test_a_picture_has_two_themes_and_nothing_that_runs(name):
+    drawn = FOLDER.joinpath(f"{name}.svg").read_text()
+    assert "prefers-color-scheme:dark" in drawn
+    root = ET.fromstring(drawn)
+    assert [each.tag for each in root.iter() if each.tag.endswith(("script", "foreignObject", "image"))] == []
+    assert re.findall(r'(?:href|src)="(?!#)|url\((?!"?data:|#|\\"?#)', drawn) == []
+    assert len(drawn) < 64 * 1024
+
+
+def test_every_picture_is_shown_with_words_for_those_who_do_not_see_it():
+    shown = {}
+    for page in PAGES:
+        for text, path in re.findall(r"!\[([^\]]*)\]\(([^)]*\.svg)\)", page.read_text()):
+            file = (page.parent / path).resolve()
+            assert file.is_file(), f"{page.name}: {path}"
+            shown[file.stem] = text
+    assert shown.keys() == SOURCES.keys()
+    assert [name for name, text in shown.items() if len(text.split()) < 8] == []

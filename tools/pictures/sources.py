@@ -1,0 +1,52 @@
+"""The texts of the pictures: those written by hand, and the one that shows what `explain` says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+from modelgate import Gate
+
+__all__ = ["FOLDER", "MARK", "sources"]
+
+FOLDER: Final = Path(__file__).parents[2] / "docs" / "pictures"
+MARK: Final = "<!-- of the text with SHA-256 {} -->\n"
+_WIDTH: Final = 44
+"""Characters of a line in a box."""
+
+
+def sources() -> dict[str, str]:
+    """Name → text of D2."""
+    written = {file.stem: file.read_text() for file in sorted(FOLDER.glob("*.d2"))}
+    return {**written, "runtime": _runtimes(FOLDER / "runtime.yaml")}
+
+
+def _runtimes(file: Path) -> str:
+    """The choice among runtimes, as the library explains it."""
+    *_, service = file.read_text().split("\n---\n")
+    (table,) = Gate(view=file).explain(service).tables
+    lines = ["direction: right", f"model: {_quoted(table.title.removeprefix('runtimes for '))}"]
+    for number, (rank, name, kind, score, reason) in enumerate(table.rows):
+        chosen = reason == "selected"
+        said = f"{rank}. score {score}" if score else "not possible"
+        box, why = _quoted(f"{name}\n{kind}"), _quoted(_folded(f"{said}: {reason}"))
+        lines.append(f"r{number}: {box} {{style.stroke-width: {4 if chosen else 2}}}")
+        lines.append(f"why{number}: {why} {{shape: text}}")
+        lines.append(f"model -> r{number}{'' if score else ': {style.stroke-dash: 4}'}")
+        lines.append(f"r{number} -- why{number}: {{style.opacity: 0}}")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _folded(text: str) -> str:
+    """The text in lines that fit into a box."""
+    lines = [""]
+    for word in text.split():
+        if len(lines[-1]) + len(word) >= _WIDTH:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return "\n".join(lines)

@@ -1,0 +1,96 @@
+"""A report: what is said of each object, and what is said of the run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from webhook.admission.errors import Problem
+from webhook.library.changes import Change
+from webhook.library.findings import Finding, Severity
+from webhook.manifests.documents import Document
+
+__all__ = ["ObjectReport", "Report", "Result"]
+
+
+class Result(StrEnum):
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectReport:
+    """An object, the verdict, and its findings in the order of the file. ``note`` says why an object is skipped, or how
+    many of its findings are not new.
+
+    ``stamp`` is, of a stored object, what its stamp is worth: ``valid``, ``outdated`` or ``none``.
+    """
+
+    document: Document
+    title: str
+    verdict: Result
+    findings: tuple[Finding, ...] = ()
+    note: str = ""
+    changes: tuple[Change, ...] = ()
+    comparison: tuple[str, ...] = ()
+    stamp: str = ""
+
+
+@dataclass(slots=True)
+class Report:
+    """All objects; ``remarks`` are warnings about policies and definitions, ``problems`` what cannot be read.
+
+    ``skipped`` counts what is not read, by its reason; ``unread`` is the part of it that is not YAML or JSON.
+    ``before`` counts the findings that are not new and not listed. ``unjudged`` says which values are not judged, a
+    sentence for each reason. ``clean`` counts the objects without findings that are not listed. ``docs`` is the address
+    of the site with a page for each rule, "" if it is not known.
+    """
+
+    objects: list[ObjectReport]
+    remarks: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    ignored: int = 0
+    clean: int = 0
+    docs: str = ""
+    unread: list[Problem] = field(default_factory=list)
+    unjudged: list[Problem] = field(default_factory=list)
+    before: int = 0
+
+    def count(self, verdict: Result) -> int:
+        return sum(each.verdict is verdict for each in self.objects)
+
+    @property
+    def checked(self) -> int:
+        return self.clean + len(self.objects) - self.count(Result.SKIPPED)
+
+    @property
+    def warned(self) -> int:
+        """How many objects have a warning."""
+        return sum(any(found.severity is Severity.WARNING for found in each.findings) for each in self.objects)
+
+    def notes(self) -> Iterator[Problem]:
+        """What is not judged: a sentence for each reason, with counts, and the first place."""
+        reasons: dict[str, list[ObjectReport]] = {}
+        for each in self.objects:
+            if each.verdict is Result.SKIPPED:
+                reasons.setdefault(each.note, []).append(each)
+        for reason, objects in sorted(reasons.items()):
+            kinds = Counter(f"{each.document.value['apiVersion']} {each.document.value['kind']}" for each in objects)
+            named = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+            first = objects[0].document
+            yield Problem(f"{first.source}:{first.line}", "", f"not checked: {named}: {reason}")
+        yield from self.unjudged
+        if self.before:
+            text = f"not reported: {self.before} {'finding' if self.before == 1 else 'findings'} as before (--all)"
+            yield Problem("", "", text)
+        if self.skipped:
+            counts = ", ".join(f"{count} {reason}" for reason, count in sorted(self.skipped.items()))
+            yield Problem(self.unread[0].source if self.unread else "", "", f"not read: {counts}")
+
+    def findings(self) -> Iterator[tuple[ObjectReport, Finding]]:
+        for each in self.objects:
+            yield from ((each, found) for found in each.findings)

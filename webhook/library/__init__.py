@@ -1,0 +1,27 @@
+"""Modelgate as a library: what :mod:`modelgate` exports. The command line stands on it.
+
+`review` is the API server's part and the engine's, for one document; `judge` reviews many, each beside the others.
+"""
+
+from webhook.facts import Table
+from webhook.facts.settings import Behaviour, Settings
+from webhook.library.changes import Change
+from webhook.library.explained import Explanation, Origin
+from webhook.library.findings import Finding, Severity
+from webhook.library.gate import Gate
+from webhook.library.verdict import Verdict
+from webhook.manifests.places import Place
+
+__all__ = [
+    "Behaviour",
+    "Change",
+    "Explanation",
+    "Finding",
+    "Gate",
+    "Origin",
+    "Place",
+    "Settings",
+    "Severity",
+    "Table",
+    "Verdict",
+]

@@ -1,0 +1,142 @@
+"""The gate as a Python object: what a cluster with Modelgate would say of an object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+from webhook import engine
+from webhook.admission import review as wire
+from webhook.admission.errors import CatalogError, DocumentError, Problem
+from webhook.cluster import MemoryView
+from webhook.engine import Options, catalog
+from webhook.engine.installed import with_installed
+from webhook.facts.settings import DEFAULT_SETTINGS, Settings
+from webhook.library.explained import Explanation, explained
+from webhook.library.given import Given, documents_of, every_document
+from webhook.library.judge import Judge, Surroundings
+from webhook.library.verdict import Verdict
+from webhook.manifests.documents import Document
+from webhook.offline import Definitions, is_definition
+from webhook.policy import Profile
+
+__all__ = ["Gate"]
+
+Sources = Given | Iterable[Given]
+"""One source of objects, or many."""
+
+
+class Gate:
+    """Judges objects as a cluster in which Modelgate is installed.
+
+    A gate does not change, and many threads may use one. Making one takes about 0.1 s, the first judgement of a kind as
+    long again, and each further one less than a millisecond.
+
+    Args:
+        view: the objects that there are: those that others refer to, and those that are updated.
+        crds: CustomResourceDefinitions: of kinds that Modelgate does not know, or of another release of those it knows.
+        policies: a folder of rules to use instead of the built-in ones: ``<api>/<kind>.yaml`` and ``<api>/crds/``.
+        admission_policies: a folder of ValidatingAdmissionPolicies and MutatingAdmissionPolicies, which count, too.
+        profile: ``standard``, ``strict`` (denies by more rules) or ``audit`` (only warns).
+        complete: whether an object that is not in the view does not exist. Otherwise it may, and a reference to it only
+            gets a warning. Default: yes, if there is a view.
+        settings: which behaviour of an API to follow, where there is more than one.
+
+    Raises:
+        LoadError: definitions, rules or objects that cannot be read, with every problem.
+        ValueError: an unknown profile.
+    """
+
+    def __init__(
+        self,
+        *,
+        view: Sources = (),
+        crds: Sources = (),
+        policies: str | Path | None = None,
+        admission_policies: str | Path | None = None,
+        profile: Literal["standard", "strict", "audit"] = "standard",
+        complete: bool | None = None,
+        settings: Settings = DEFAULT_SETTINGS,
+    ) -> None:
+        there = every_document(view)
+        definitions = [*_definitions(crds), *(each for each in there if is_definition(each.value))]
+        checked = Definitions.among(definitions)
+        if checked.refused:
+            raise CatalogError(list(_refused(definitions, checked)))
+        loaded = catalog.load(None if policies is None else Path(policies), settings)
+        installed, deviations = with_installed(loaded, [each.value for each in definitions], trusted=False)
+        self.remarks = tuple(str(each) for each in deviations if each.is_notable)
+        """What is to be said of definitions of other releases: which rules do not apply to them."""
+        self._catalog = checked.extend(installed)
+        self._definitions = checked
+        self._there = Surroundings.of(there, self._catalog)
+        self._policies = None if admission_policies is None else Path(admission_policies)
+        closed = bool(there) if complete is None else complete
+        self._options = Options(Profile(profile), strict_fields=True, complete=closed, settings=settings)
+
+    def check(self, given: Given) -> Verdict:
+        """The verdict about one object: created, or updated if the view has it.
+
+        Raises:
+            DocumentError: what is given is not one object (:meth:`check_all`).
+        """
+        document = self._one(given)
+        return Verdict.of(self._judge([document]).review(document))
+
+    def check_all(self, given: Sources) -> list[Verdict]:
+        """The verdicts about all objects of one or more sources, which may refer to each other.
+
+        Raises:
+            DocumentError: a source cannot be read.
+        """
+        found = every_document(given)
+        judge = self._judge(found)
+        return [Verdict.of(judge.review(each)) for each in found]
+
+    def explain(self, given: Given) -> Explanation:
+        """Where each field of the stored object comes from, and what was chosen for it among other objects.
+
+        Raises:
+            DocumentError: as :meth:`check`.
+        """
+        document = self._one(given)
+        judge = self._judge([document])
+        return explained(judge.review(document), judge.view, self._options.settings)
+
+    def admit(self, review: bytes, *, mutating: bool = False) -> bytes:
+        """The reply to an AdmissionReview (``admission.k8s.io/v1``), as JSON, for a webhook server of one's own.
+
+        ``mutating``: reply with a patch that fills in the defaults; otherwise with the verdict.
+
+        Raises:
+            Malformed: it is not an AdmissionReview, or contradicts itself: answer with HTTP 400.
+        """
+        version, request = wire.decode(review)
+        decide = engine.mutate if mutating else engine.validate
+        options = Options(self._options.profile, complete=self._options.complete, settings=self._options.settings)
+        decision = decide(request, self._catalog, MemoryView(self._there.objects.values()), options)
+        return wire.encode("mutate" if mutating else "validate", version, request, decision)
+
+    def _one(self, given: Given) -> Document:
+        found = documents_of(given)
+        if len(found) != 1:
+            said = "no object" if not found else f"{len(found)} objects: use check_all"
+            raise DocumentError([Problem(found[0].source if found else "text", "", said)])
+        return found[0]
+
+    def _judge(self, given: list[Document]) -> Judge:
+        return Judge.beside(
+            self._catalog, self._options, self._there, given, definitions=self._definitions, policies=self._policies
+        )
+
+
+def _definitions(crds: Sources) -> list[Document]:
+    """The definitions among what is given; of folders, the other objects do not count."""
+    return [each for each in every_document(crds) if is_definition(each.value)]
+
+
+def _refused(definitions: list[Document], checked: Definitions) -> Iterable[Problem]:
+    for each in definitions:
+        for cause in checked.refused.get(id(each), ()):
+            yield Problem(f"{each.source}:{each.line}", cause.field, cause.message)

@@ -1,0 +1,84 @@
+"""What a caller gives to be judged: an object, a text, or a path; always as documents that no other code can change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from webhook.admission.errors import DocumentError, Problem
+from webhook.manifests import documents, folders
+from webhook.manifests.documents import Document
+from webhook.manifests.reading import objects
+from webhook.policy import field_path
+
+__all__ = ["Given", "documents_of", "every_document"]
+
+Given = Mapping[str, Any] | str | bytes | Path
+"""An object, the text of one or more (YAML or JSON), or the path of a file or folder of manifests."""
+
+_TEXT: Final = "text"
+_OBJECT: Final = "object"
+_DEPTH: Final = 200
+"""Levels of an object; orjson writes 254."""
+
+
+def every_document(given: Given | Iterable[Given]) -> list[Document]:
+    """As :func:`documents_of`, of one source or of many."""
+    if isinstance(given, Mapping | str | bytes | Path) or not isinstance(given, Iterable):
+        return documents_of(given)
+    return [document for each in given for document in documents_of(each)]
+
+
+def documents_of(given: object) -> list[Document]:
+    """The documents of one source.
+
+    Raises:
+        DocumentError: it is not YAML or JSON of objects, cannot be read, or is of another type.
+    """
+    match given:
+        case Path():
+            return folders.read_all([given])
+        case str():
+            return objects(documents.scan_text(given, _TEXT))
+        case bytes():
+            return objects(documents.decode(given, _TEXT))
+        case Mapping():
+            text = orjson.dumps(_copied(given, ())).decode()
+            found = objects(documents.scan_text(text, _OBJECT))
+            return [Document(_OBJECT, each.line, each.value) for each in found]
+    said = f"expected an object (dict), a text (str or bytes) or a pathlib.Path, got {type(given).__name__}"
+    raise DocumentError([Problem(_OBJECT, "", said)])
+
+
+def _copied(value: Any, at: tuple[str | int, ...]) -> Any:
+    """A copy of a JSON value, in Python's own types."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int | float):
+        return _number(value, at)
+    if len(at) > _DEPTH:
+        raise _fault(at[:3], f"more than {_DEPTH} levels, or an object that contains itself")
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise _fault(at, f"the key {key!r} must be a text")
+        return {str(key): _copied(item, (*at, key)) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return [_copied(item, (*at, index)) for index, item in enumerate(value)]
+    raise _fault(at, f"{type(value).__name__} is not a type of JSON")
+
+
+def _number(value: float, at: tuple[str | int, ...]) -> float:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _fault(at, f"{value} is not a number of JSON")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise _fault(at, f"{value} does not fit into 64 bits")
+    return value
+
+
+def _fault(at: Sequence[str | int], said: str) -> DocumentError:
+    return DocumentError([Problem(_OBJECT, field_path(at), said)])

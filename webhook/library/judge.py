@@ -1,0 +1,96 @@
+"""What `check`, `explain`, `normalise` and :class:`modelgate.Gate` share: objects as they would come to a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from webhook.admission.errors import CatalogError, Problem
+from webhook.cluster import ClusterView, MemoryView
+from webhook.engine import Native, Options
+from webhook.engine.catalog import Catalog
+from webhook.library.review import Key, ReviewedManifest, Stored, applied_before, in_cluster, key_of, review
+from webhook.manifests.contents import Contents
+from webhook.manifests.documents import Document
+from webhook.offline import Definitions
+from webhook.offline.unknown import World
+
+__all__ = ["Judge", "Surroundings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The objects that there are already, as a cluster stores them, and the unknown values in them."""
+
+    objects: Mapping[Key, dict[str, Any]] = field(default_factory=dict)
+    world: World = field(default_factory=World)
+
+    @classmethod
+    def of(cls, documents: Sequence[Document], catalog: Catalog) -> Surroundings:
+        objects = {key_of(each): each for each in in_cluster(documents, catalog)}
+        return cls(objects, World().extended(each.value for each in documents))
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Reviews documents by a catalog, each beside the others and beside the objects that are stored.
+
+    ``remarks`` are warnings about the admission policies. ``strict_kinds``: see :func:`review`.
+    """
+
+    catalog: Catalog
+    options: Options
+    view: ClusterView
+    stored: Stored
+    remarks: tuple[Problem, ...] = ()
+    strict_kinds: bool = False
+
+    @classmethod
+    def beside(
+        cls,
+        catalog: Catalog,
+        options: Options,
+        there: Surroundings,
+        given: Sequence[Document],
+        *,
+        before: Sequence[Document] = (),
+        definitions: Definitions | None = None,
+        policies: Path | Contents | None = None,
+        strict_kinds: bool = False,
+    ) -> Judge:
+        """A judge of the documents ``given``, as updates of those ``before`` and of the objects that are ``there``.
+
+        ``policies``: a folder of ValidatingAdmissionPolicies and MutatingAdmissionPolicies.
+
+        Raises:
+            CatalogError: a policy does not load, or there is none in the folder.
+        """
+        previous = {key_of(each): each for each in applied_before(before, catalog, options)}
+        world = there.world.extended(each.value for each in given)
+        stored = Stored({**previous, **there.objects}, definitions or Definitions({}, {}), world)
+        objects = [*there.objects.values(), *in_cluster(given, catalog, stored)]
+        native, remarks = _native(policies, catalog, objects)
+        options = replace(options, native=native)
+        return cls(catalog, options, MemoryView(objects), stored, remarks, strict_kinds)
+
+    def review(self, document: Document) -> ReviewedManifest:
+        return review(document, self.catalog, self.view, self.options, self.stored, strict_kinds=self.strict_kinds)
+
+
+def _native(
+    folder: Path | Contents | None, catalog: Catalog, objects: list[dict[str, Any]]
+) -> tuple[Native | None, tuple[Problem, ...]]:
+    """The admission policies of a folder, over the objects given, with warnings about them."""
+    if folder is None:
+        return None, ()
+    from webhook.engine import policyset  # noqa: PLC0415 - the language of native policies takes 40 ms
+    from webhook.engine.context import Offline  # noqa: PLC0415
+
+    policies = policyset.load(folder)
+    if not policies:
+        nothing = "no ValidatingAdmissionPolicy or MutatingAdmissionPolicy found"
+        raise CatalogError([*policies.foreign, Problem(str(folder), "", nothing)])
+    context = Offline(catalog, [*policies.objects, *objects], assume=True)
+    return Native(policies.policies, context), tuple(policies.remarks(catalog))
