@@ -51,7 +51,7 @@ from tests.chart.helm import CHART, DEFINITIONS, NAMESPACE, ROOT, configurations
         ("certs.secret=x", "secret"),
         ("reconciler.enable=false", "enable"),
         ("reconciler.allowedHostPathRoots={models}", "allowedHostPathRoots"),
-        ("crds.install=true", "crds"),
+        ("crds.instal=true", "instal"),
         ("fullnameOverride=Upper", "fullnameOverride"),
         ("apis.aim=true", "/apis/aim"),
         ("apis.kserve.enabled=true", "kserve"),

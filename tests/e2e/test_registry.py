@@ -54,7 +54,7 @@ def test_an_image_in_a_registry_is_installed_by_its_digest(image, registry, plan
         programs = f"{plane_assets('helm').parent}:{os.environ['PATH']}"
         environment = {"KUBECONFIG": str(plane.kubeconfig), "REGISTRY": registry, "PATH": programs}
         subprocess.run(["sh", "-euc", commands], env=os.environ | environment, cwd=tmp_path, check=True)
-        found = plane.kubectl.json("get", "deployment", "--all", f"--namespace={NAMESPACE}")["items"]
+        found = plane.kubectl.json("get", "deployments", f"--namespace={NAMESPACE}")["items"]
     digest = (tmp_path / "digest").read_text()
     named = {one["image"] for each in found for one in each["spec"]["template"]["spec"]["containers"]}
     assert named == {f"{registry}/{NAME}@{digest}"}

@@ -14,10 +14,10 @@ class Whole:
     """One pod, and where it comes from.
 
     ``path`` and ``given``: the node of the object, and its value. ``origin`` names what completes it, and ``alone``
-        makes the pod that this would be without the node. ``pod`` is a PodSpec. ``runners``: by the index of a container,
-    the key of the node that has it beside the list. ``keys``: the lists that are merged, and by which key. ``volumes``
-    are the names of those that the operator adds.
-        """
+    makes the pod that this would be without the node. ``pod`` is a PodSpec. ``runners``: by the index of a
+    container, the key of the node that has it beside the list. ``keys``: the lists that are merged, and by which
+    key. ``volumes`` are the names of those that the operator adds.
+    """
 
     path: str
     given: dict[str, Any]
