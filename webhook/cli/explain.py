@@ -9,11 +9,12 @@ from typing import Final
 
 from webhook.admission.errors import DocumentError, Problem, SettingsError
 from webhook.cli import manifests
+from webhook.cli.columns import aligned, terminal_width
 from webhook.cli.exits import GOOD
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import add_arguments
 from webhook.cli.manifests import Outcomes
-from webhook.cli.output import say
+from webhook.cli.output import printable, say
 from webhook.cli.shell.parser import Commands, command
 from webhook.facts import Table
 from webhook.library.explained import explained
@@ -73,7 +74,7 @@ def _explain(outcome: ReviewedManifest, outcomes: Outcomes, wanted: Sequence[str
 
 def _print(table: Table) -> None:
     say(f"  {table.title}")
-    widths = [max(len(row[column]) for row in (table.header, *table.rows)) for column in range(len(table.header))]
-    for row in (table.header, *table.rows):
-        cells = (cell.ljust(min(width, 60)) for cell, width in zip(row, widths, strict=True))
-        say(f"    {'  '.join(cells)}".rstrip())
+    width = terminal_width()
+    rows = [tuple(map(printable, row)) for row in (table.header, *table.rows)]
+    for line in aligned(rows, None if width is None else width - 4):
+        print(f"    {line}")

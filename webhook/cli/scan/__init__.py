@@ -10,6 +10,7 @@ from typing import Final
 from reconciler import audit
 from webhook.admission.errors import CatalogError, DocumentError, Problem, SettingsError
 from webhook.cli import choices
+from webhook.cli.columns import terminal_width
 from webhook.cli.exits import FINDINGS, GOOD
 from webhook.cli.input.cluster import add_cluster, connected
 from webhook.cli.input.configuration import configured
@@ -106,7 +107,7 @@ def _print(scan: Scan, options: argparse.Namespace, failing: Collection[Severity
     if options.output == "openreports":
         openreports.write(scan.judged(), scan.rules, sys.stdout)
     elif options.output == "table":
-        for line in table.lines(scan.judged(), style, verbose=options.verbose):
+        for line in table.lines(scan.judged(), style, verbose=options.verbose, width=terminal_width()):
             print(line)
     else:
         report = scan.report(options.docs_url or "")

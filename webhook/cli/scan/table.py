@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from webhook.cli.columns import aligned
 from webhook.cli.output import printable
 from webhook.cli.report.text import Style
 from webhook.cli.scan.judging import Judged
@@ -28,16 +29,16 @@ class _Row(NamedTuple):
 _HEAD: Final = _Row("OBJECT", "STAMP", "SEVERITY", "CODE", "FINDING")
 
 
-def lines(judged: Iterable[Judged], style: Style, *, verbose: bool) -> Iterator[str]:
-    """A row for each finding; ``verbose``: also one for each object without findings."""
-    widths, block = [0] * len(_HEAD), [_HEAD]
+def lines(judged: Iterable[Judged], style: Style, *, verbose: bool, width: int | None = None) -> Iterator[str]:
+    """A row for each finding, folded to a width; ``verbose``: also one for each object without findings."""
+    widths, block = [0] * (len(_HEAD) - 1), [_HEAD]
     for row in _rows(judged, verbose=verbose):
         block.append(row)
         if len(block) >= _ROWS:
-            yield from _aligned(block, widths, style)
+            yield from _aligned(block, widths, style, width)
             block = []
     if block != [_HEAD]:
-        yield from _aligned(block, widths, style)
+        yield from _aligned(block, widths, style, width)
 
 
 def _rows(judged: Iterable[Judged], *, verbose: bool) -> Iterator[_Row]:
@@ -50,13 +51,13 @@ def _rows(judged: Iterable[Judged], *, verbose: bool) -> Iterator[_Row]:
             yield _Row(title, stamp, "-", "-", "-")
 
 
-def _aligned(rows: Iterable[_Row], widths: list[int], style: Style) -> Iterator[str]:
+def _aligned(rows: list[_Row], widths: list[int], style: Style, width: int | None = None) -> Iterator[str]:
     """The rows with columns at least as wide as ``widths``, which grow."""
-    rows = list(rows)
-    for column in range(len(widths) - 1):
+    for column in range(len(widths)):
         widths[column] = max(widths[column], *(len(row[column]) for row in rows))
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        if colour := _COLOURS.get(row.severity):
-            cells[2] = style.paint(colour, cells[2])
-        yield "  ".join(cells).rstrip()
+
+    def painted(number: int, row: Sequence[str], cell: str) -> str:
+        colour = _COLOURS.get(row[2]) if number == 2 else None
+        return style.paint(colour, cell) if colour else cell
+
+    yield from aligned(rows, width, widths, painted)
