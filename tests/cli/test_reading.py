@@ -303,7 +303,7 @@ def test_a_key_twice_is_a_finding_of_its_object_beside_the_others(tmp_path: Path
     assert "3 checked, 2 refused, 0 with warnings, 1 skipped" in err
     assert "not read: 1 not readable" in err
     assert main(["check", "--strict", str(tmp_path)]) == 2
-    assert 'm.yaml:7: duplicate key "name"' in capsys.readouterr().err
+    assert 'm.yaml:8: duplicate key "name"' in capsys.readouterr().err
     assert main(["normalise", str(tmp_path)]) in {1, 2}
 
 
