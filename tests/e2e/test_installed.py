@@ -15,6 +15,7 @@ from tests.e2e.processes import wait_until
 pytestmark = pytest.mark.usefixtures("seeing")
 
 OURS = POLICIES / "aim" / "crds" / "aimservices.json"
+MODELS = POLICIES / "llmkube" / "crds" / "models.yaml"
 TEXT = {"type": "string"}
 LATER = {"model": {"ref": "llama"}, "routing": {"enabled": True, "pathTemplate": "/{.metadata.name"}}
 
@@ -41,10 +42,20 @@ def without_replicas() -> dict[str, Any]:
     return changed
 
 
+def with_s3() -> dict[str, Any]:
+    """Our definition of a Model, which also reads from S3 and fetches early."""
+    changed = deepcopy(definition(MODELS))
+    properties = changed["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    properties["source"]["pattern"] = "^.*$"
+    properties["prefetch"] = {"type": "boolean"}
+    return changed
+
+
 @pytest.fixture
 def restored(plane):
     yield
-    plane.kubectl.send("apply", definition(OURS), "--server-side", "--force-conflicts")
+    for each in (OURS, MODELS):
+        plane.kubectl.send("apply", definition(each), "--server-side", "--force-conflicts")
 
 
 @pytest.mark.usefixtures("restored")
@@ -72,3 +83,16 @@ def test_a_definition_of_another_release_is_judged_by_while_the_gate_runs(plane,
 def install(plane, gate, document: dict[str, Any], said: str) -> None:
     plane.kubectl.send("apply", document, "--server-side", "--force-conflicts")
     wait_until(lambda: said in gate.readiness(), f"the gate to say {said}")
+
+
+@pytest.mark.usefixtures("restored")
+def test_the_values_of_each_object_decide_which_rules_apply(plane, kubectl, seeing):
+    install(plane, seeing, with_s3(), "spec.prefetch")
+    assert "rules not applied" not in seeing.readiness()
+    head = {"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "Model", "metadata": {"name": "wide"}}
+    for source, told in (("s3://bucket/model.gguf", False), ("pvc://claim", True)):
+        model = {**head, "spec": {"source": source, "prefetch": True}}
+        done = kubectl.run("create", "-f", "-", "--dry-run=server", stdin=json.dumps(model))
+        assert "created" in done.out
+        assert ("LK205" in done.err) is told
+        assert "LK201" not in done.err

@@ -244,4 +244,4 @@ def hidden(case: Case, without: Catalog) -> bool:
     """Whether another object of a case could not be stored under the full definitions."""
     known = {gvk.kind: each for gvk, each in without.kinds.items()}
     owns = ((known[each["kind"]].own, each) for each in case.others if each["kind"] in known)
-    return any(own is not None and own.foreign(each) for own, each in owns)
+    return any(own is not None and own.unexpected(each) for own, each in owns)

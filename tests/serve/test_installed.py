@@ -110,6 +110,28 @@ def test_a_definition_that_is_installed_replaced_and_removed_under_the_gate(gate
     assert gate.state.catalog is loaded
 
 
+def test_a_release_that_is_not_known_is_an_event_once(gate, installed, server):
+    told = []
+    gate.report = lambda reason, note: told.append((reason, note))
+    installed.look()
+    put(server, with_prefetch)
+    installed.look()
+    installed.look()
+    (event,) = told
+    assert event[0] == "ReleaseUnknown"
+    assert (
+        "the release of LLMKube is not known (set releases.llmkube), so that rules are not applied: LK101" in event[1]
+    )
+
+
+def test_the_absence_of_a_definition_is_told_and_one_that_may_not_be_read_says_nothing(gate, installed, server):
+    server.fail("GET", "gpuquotas.inference.llmkube.dev", 403, "forbidden")
+    installed.look()
+    _, further = gate.state.definition_names()
+    assert gate.state.absent == further - {"gpuquotas.inference.llmkube.dev"}
+    assert ready(gate)[0] == 200
+
+
 def test_other_rules_are_judged_by_the_same_definitions(gate, installed, server, loaded):
     put(server, with_prefetch)
     installed.look()

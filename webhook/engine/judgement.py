@@ -125,8 +125,10 @@ def _findings(
 
 def _left_out(kind: KnownKind, aside: Aside, scope: PolicyScope) -> list[str]:
     """The codes of the rules that do not hold for the values of the object, or of others that its facts read."""
-    doubtful = {rule.code for rule in kind.policy.validations if scope.doubts(*rule.conditions)}
-    return sorted(doubtful | {rule.code for rule in aside.rules})
+    codes = {rule.code for rule in aside.rules}
+    if scope.doubtful:
+        codes.update(rule.code for rule in kind.policy.validations if scope.doubts(*rule.conditions))
+    return sorted(codes)
 
 
 def _add_unknown_fields(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -47,7 +48,7 @@ class Own:
         self.differences = differences
         self._kind, self._expected, self._installed, self._policy = kind, expected, installed, policy
         self._known: dict[frozenset[Keys], frozenset[Rule]] = {}
-        self.foreign = Memo(lambda obj: self._invalid(installed.default(obj))[0])
+        self.unexpected = Memo(lambda obj: self._invalid(installed.default(obj))[0])
 
     def ruling(self, policy: Policy) -> Own:
         """The same definitions with other rules."""
@@ -87,12 +88,11 @@ class Own:
         filled = self.seen(obj) if self.differences.unstated else self._expected.default(obj)
         try:
             errors = self._expected.invalid_places(filled)
-            theirs = set(self._installed.invalid_places(obj)) if errors else ()
+            ours = Counter(errors) - Counter(self._installed.invalid_places(obj)) if errors else ()
         except DecodeError:
             return _EVERYTHING, True
         if not errors and filled is obj:
             return frozenset(), False
-        ours = [each for each in errors if each not in theirs]
         paths = {keys for keys, _ in ours}
         for _, keys, _ in patch.steps(obj, filled):
             path = tuple("*" if key.isdigit() else key for key in keys)

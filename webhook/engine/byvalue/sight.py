@@ -18,7 +18,7 @@ class Foreign(NamedTuple):
     read: Sequence[Keys]
 
     def hides(self, obj: dict[str, Any]) -> bool:
-        return any_meet(self.own.foreign(obj), self.read)
+        return any_meet(self.own.unexpected(obj), self.read)
 
 
 class Sight:
