@@ -254,7 +254,7 @@ def test_a_runtime_with_containers_at_its_top_is_an_engine():
         ),
     ],
 )
-def test_a_component_is_merged_over_its_runtime_as_ome_does(below, above, result):
+def test_a_component_is_merged_over_its_runtime(below, above, result):
     assert merged(below, above) == result
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from webhook.cluster.view import ClusterView, Kind
+from webhook.cluster.view import ClusterView
 from webhook.facts.nodes import at, items, mapping, namespace_of, text
 from webhook.facts.ome.choice import preferred
 from webhook.facts.ome.components import MODE, MULTI_NODE, RAW, ROLES, base_of, mode_of
@@ -76,12 +76,11 @@ def _pod(component: Json) -> tuple[Json, dict[int | str, str]]:
     }
 
 
-def pods_of_benchmark(job: Json, view: ClusterView, _: Settings) -> Iterator[Whole]:
+def pods_of_benchmark(job: Json, _: ClusterView, __: Settings) -> Iterator[Whole]:
     """The pod of a benchmark that overrides something. What its tool asks of the node is not known."""
-    override, reference = mapping(job, "spec", "podOverride"), at(job, "spec", "endpoint", "inferenceService")
-    service = _service(reference, view)
-    if not override or (service is None and reference is not None):
-        return  # nothing to merge, or a volume of a name that is not known
+    override = mapping(job, "spec", "podOverride")
+    if not override or ("volumeMounts" in override and at(job, "spec", "endpoint", "inferenceService") is not None):
+        return  # nothing to merge, or mounts of a volume that OME names after the model of a service
     tool = {"name": "genai-bench", "image": "tool"}
     alone = {"containers": [tool], "restartPolicy": "Never"}
     container = {key: item for key, item in override.items() if key in _OF_TOOL}
@@ -90,11 +89,4 @@ def pods_of_benchmark(job: Json, view: ClusterView, _: Settings) -> Iterator[Who
         **alone,
         "containers": [merged(tool, container)],
     }
-    volumes = (OUTPUT, text(service, "spec", "model", "name"))
-    yield Whole("spec.podOverride", override, "the pod of the benchmark", pod, lambda: alone, {0: ""}, KEYS, volumes)
-
-
-def _service(reference: Any, view: ClusterView) -> Json | None:
-    """The service that is measured. OME names a volume after its model."""
-    namespace, name = text(reference, "namespace"), text(reference, "name")
-    return view.get(Kind("ome.io", "InferenceService"), namespace, name) if name else None
+    yield Whole("spec.podOverride", override, "the pod of the benchmark", pod, lambda: alone, {0: ""}, KEYS, (OUTPUT,))
