@@ -65,7 +65,10 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.engine.catalog": "the kinds and their loading",
         "webhook.engine.context": "loads the language of native policies",
         "webhook.engine.installed": "the definitions of a cluster in place of the catalog's",
+        "webhook.engine.operators": "the release of each operator, by what is installed",
+        "webhook.engine.packs": "what a folder says of an API's operator",
         "webhook.engine.policyset": "loads the language of native policies",
+        "webhook.engine.released": "the releases that settings name",
     },
     "webhook.facts": {
         "webhook.facts.aim": "the algorithms of an API, which its projection follows",
@@ -86,10 +89,14 @@ FACES: dict[str, dict[str, str]] = {
     "webhook.policy": {
         "webhook.policy.document": "the format of a Policy; loads pydantic",
         "webhook.policy.export": "native policies from a Policy; no server loads it",
+        "webhook.policy.pack": "the format of a pack; loads pydantic",
         "webhook.policy.problems": "the texts of a document's faults",
+        "webhook.policy.ranges": "ranges of releases",
+        "webhook.policy.table": "the table of releases, which most runs do not read",
     },
     "webhook.schema": {
         "webhook.schema.compare": "how much of two objects is the same",
+        "webhook.schema.digest": "the digest of a definition, by which a release is recognised",
         "webhook.schema.pods": "Kubernetes' validation of pods",
     },
     "webhook.serve": {

@@ -90,7 +90,7 @@ def test_what_a_table_may_not_say_is_named(changed: dict[str, Any], message: str
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b"{}", b'{"releases": ["1.0"]}', b"\xff"])
-def test_what_is_no_table_is_an_error(content: bytes) -> None:
+def test_what_does_not_have_the_form_of_a_table_is_an_error(content: bytes) -> None:
     with pytest.raises(CatalogError, match=r"x/releases\.json"):
         Table.parse(content, "x/releases.json")
 

@@ -42,14 +42,15 @@ def deciding(
     Raises:
         CatalogError: two definitions of one source define a kind in different ways.
     """
-    about = {(gvk.group, gvk.kind) for gvk in (*catalog.kinds, *(kind_of(each.value) for each in among))}
+    about = {(gvk.group, gvk.kind) for gvk in (kind_of(each.value) for each in among)}
     given = list(filter(_defines, given))
     named = {defined(each.value) for each in given}
     there, among, before = ([each for each in part if _defines(each)] for part in (there, among, before))
     others = [[each for each in part if defined(each.value) not in named] for part in (there, before, among)]
-    if problems := [each for part in (given, *others) for each in _twice(part, about)]:
+    is_trusted = options.commit is None and not options.untrusted
+    if problems := [each for part in (given, *(others if is_trusted else ())) for each in _twice(part, about)]:
         raise CatalogError(problems)
-    if options.commit is None and not options.untrusted:
+    if is_trusted:
         decided = [*others[0], *others[2], *given]
         return Deciding(decided, Definitions.among(decided), [])
     known = [*others[0], *others[1], *given]
