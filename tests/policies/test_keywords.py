@@ -86,7 +86,7 @@ def node(schema: Schema, steps: list[str]) -> Schema:
 
 
 def existing(obj: Any, steps: list[str]) -> Any:
-    """The value at a path, None where there is none."""
+    """The value at a path, None if it is absent."""
     for step in steps:
         obj = obj.get(step) if isinstance(obj, dict) else None
     return obj
