@@ -49,6 +49,8 @@ FACES: dict[str, dict[str, str]] = {
     },
     "webhook.cli": {
         "webhook.cli.cases": "the tables of cases, which the tools run, too",
+        "webhook.cli.input.repository": "a Git repository of strangers, read safely",
+        "webhook.cli.output": "what is printed, without commands of terminals",
         "webhook.cli.rule": "the text that explains a rule, for the site",
         "webhook.cli.shell.running": "the parser of all commands, for the site",
     },
@@ -65,10 +67,10 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.engine.catalog": "the kinds and their loading",
         "webhook.engine.context": "loads the language of native policies",
         "webhook.engine.installed": "the definitions of a cluster in place of the catalog's",
-        "webhook.engine.operators": "the release of each operator, by what is installed",
-        "webhook.engine.packs": "what a folder says of an API's operator",
+        "webhook.engine.reading.operators": "the release of each operator, by what is installed",
+        "webhook.engine.reading.packs": "what a folder says of an API's operator",
         "webhook.engine.policyset": "loads the language of native policies",
-        "webhook.engine.released": "the releases that settings name",
+        "webhook.engine.reading.released": "the releases that settings name",
     },
     "webhook.facts": {
         "webhook.facts.aim": "the algorithms of an API, which its projection follows",
@@ -96,7 +98,7 @@ FACES: dict[str, dict[str, str]] = {
     },
     "webhook.schema": {
         "webhook.schema.compare": "how much of two objects is the same",
-        "webhook.schema.digest": "the digest of a definition, by which a release is recognised",
+        "webhook.schema.crd.digest": "the digest of a definition, by which a release is recognised",
         "webhook.schema.pods": "Kubernetes' validation of pods",
     },
     "webhook.serve": {

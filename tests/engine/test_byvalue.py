@@ -21,6 +21,7 @@ from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import with_installed
+from webhook.engine.reading.released import chosen
 from webhook.policy import Profile
 
 Json = dict[str, Any]
@@ -70,8 +71,13 @@ def of_rules(found: CaseResult) -> tuple[set[tuple[str, str]], set[tuple[str, st
     return said, {(each.code, each.path) for each in found.mutation.defaults if each.code}
 
 
+def documented(loaded: Catalog) -> Catalog:
+    """The catalog under the documented release, whatever is installed."""
+    return loaded.under(chosen(loaded.packs, [("llmkube", "0.9.5")]))
+
+
 def test_a_wider_pattern_costs_nothing_to_an_object_that_does_not_use_it(loaded: Catalog) -> None:
-    later, (deviation,) = with_installed(loaded, [changed("Model", with_prefetch)])
+    later, (deviation,) = with_installed(documented(loaded), [changed("Model", with_prefetch)])
     assert deviation.aside == ()
     assert "rules not applied" not in str(deviation)
     assert "more values for spec.source; each object decides by its values which rules apply to it" in str(deviation)
@@ -92,7 +98,7 @@ def test_the_rules_about_a_value_that_only_the_other_definition_has_are_left_out
 
 
 def test_a_default_is_not_derived_from_a_value_that_only_the_other_definition_has(loaded: Catalog) -> None:
-    wider = under(loaded, "Model", another_vendor)
+    wider = under(documented(loaded), "Model", another_vendor)
     assert gpu_of(decided(wider, "Model", gpu(vendor="amd")))["resourceName"] == "amd.com/gpu"
     decision = decided(wider, "Model", gpu(vendor="qualcomm"))
     assert "resourceName" not in gpu_of(decision)
@@ -101,7 +107,7 @@ def test_a_default_is_not_derived_from_a_value_that_only_the_other_definition_ha
 
 
 def test_what_was_derived_goes_when_its_source_has_such_a_value(loaded: Catalog) -> None:
-    wider = under(loaded, "Model", another_vendor)
+    wider = under(documented(loaded), "Model", another_vendor)
     stored = decided(wider, "Model", gpu(vendor="amd")).object
     assert stored is not None
     sent = deepcopy(stored)
@@ -207,7 +213,7 @@ def test_a_fact_about_an_object_with_such_a_value_is_unknown_for_this_review_alo
 
 def test_the_newest_definition_of_llmkube_puts_no_rule_aside(loaded: Catalog) -> None:
     definition = json.loads(shared("releases", "crds", "models-head.json").read_text())
-    later, (deviation,) = with_installed(loaded, [definition])
+    later, (deviation,) = with_installed(documented(loaded), [definition])
     assert deviation.aside == ()
     known, there = loaded.kinds[MODEL], later.kinds[MODEL]
     for gvk, case in cases_of("model"):

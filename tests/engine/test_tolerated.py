@@ -140,7 +140,7 @@ def test_what_a_rule_does_not_read_and_what_is_derived_does_not_count_as_a_chang
 
 @pytest.mark.parametrize("stamped_before", [False, True])
 def test_what_a_rule_reads_counts_though_what_is_derived_from_it_does_not(stamped_before):
-    decoder = {"runner": RUNNER, "scaleMetric": "memory"}
+    decoder = {"runner": RUNNER, "scaleMetric": "concurrency"}
     assert updated({"engine": {**ENGINE, "scaleMetric": "concurrency"}}, stamped_before=stamped_before) == ["OM314"]
     assert updated({"decoder": {"runner": RUNNER}}, stamped_before=stamped_before) == []
     assert updated({"decoder": decoder}, stamped_before=stamped_before) == ["OM314"]

@@ -146,7 +146,8 @@ def test_a_definition_of_another_release_is_told():
     theirs = deepcopy(definition(POLICIES / "llmkube" / "crds" / "models.yaml"))
     spec = theirs["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
     del spec["properties"]["sha256"]
-    (remark,) = Gate(crds=theirs).remarks
+    release, remark = Gate(crds=theirs).remarks
+    assert "the release of LLMKube is not known" in release
     assert "without spec.sha256" in remark
 
 

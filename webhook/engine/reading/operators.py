@@ -13,11 +13,11 @@ from typing import Any
 
 from webhook.engine.catalog import Catalog
 from webhook.engine.kinds import KnownKind
-from webhook.engine.packs import InForce, Pack
-from webhook.engine.released import needed_releases, ranges
+from webhook.engine.reading.packs import InForce, Pack
+from webhook.engine.reading.released import needed_releases, ranges
 from webhook.schema import SchemaError, load_crd
 from webhook.schema.compare import is_same
-from webhook.schema.digest import digest
+from webhook.schema.crd.digest import digest
 
 __all__ = ["by_definitions", "definition_name", "definition_names", "forms", "set_aside"]
 
