@@ -21,7 +21,7 @@ from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import with_installed
-from webhook.engine.reading.released import chosen
+from webhook.engine.releases.released import chosen
 from webhook.policy import Profile
 
 Json = dict[str, Any]

@@ -50,7 +50,7 @@ def read(file: Path, load: Load) -> Policy | None:
 def test_every_kind_is_kept_and_nothing_is_compiled_again(
     folder: Path, load_anew: Load, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webhook.engine.reading.loading.compiled", lambda known: pytest.fail(str(known.gvk)))
+    monkeypatch.setattr("webhook.engine.loading.compiled", lambda known: pytest.fail(str(known.gvk)))
     loaded = load_anew(shipped=folder).compiled()
     assert len(list(folder.iterdir())) == len(loaded.kinds) == 19
 

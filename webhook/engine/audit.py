@@ -26,7 +26,7 @@ from webhook.engine.native import Native
 from webhook.engine.options import Options
 from webhook.engine.policyset import PolicySet
 from webhook.engine.policyset import load as load_policies
-from webhook.engine.reading.operators import definition_names
+from webhook.engine.releases.operators import definition_names
 from webhook.engine.validation import validate
 from webhook.facts.reads import GROUPS
 from webhook.facts.settings import Settings

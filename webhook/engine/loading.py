@@ -15,10 +15,10 @@ from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, LoadError, Problem
 from webhook.engine.kept import Kept
 from webhook.engine.kinds import KnownKind, PolicySource, Preparations, kinds_of
-from webhook.engine.reading.compiling import compiled, compiled_source, joined
-from webhook.engine.reading.packs import PACK, TABLE, InForce, Pack
-from webhook.engine.reading.released import needed_releases, ranges, released, unknown_releases
-from webhook.engine.reading.shipped import definition, targets
+from webhook.engine.releases.compiling import compiled, compiled_source, joined
+from webhook.engine.releases.packs import PACK, TABLE, InForce, Pack
+from webhook.engine.releases.released import needed_releases, ranges, released, unknown_releases
+from webhook.engine.shipped import definition, targets
 from webhook.manifests import documents, links
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries
