@@ -78,8 +78,8 @@ class Table:
     def of(self, seen: Mapping[str, str], absent: Collection[str] = ()) -> tuple[str, ...]:
         """The releases that install definitions with these digests, by name.
 
-        Those that are ``absent`` leave only releases without them; unless no release is left, because a user may install
-        only some definitions of an operator.
+        Those that are ``absent`` leave only releases without them; unless no release is left, because a user may
+        install only some definitions of an operator.
         """
         found = set(range(len(self.releases)))
         for name, digest in seen.items():
