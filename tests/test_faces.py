@@ -64,10 +64,10 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.engine.catalog": "the kinds and their loading",
         "webhook.engine.context": "loads the language of native policies",
         "webhook.engine.installed": "the definitions of a cluster in place of the catalog's",
-        "webhook.engine.operators": "the release of each operator, by what is installed",
-        "webhook.engine.packs": "what a folder says of an API's operator",
+        "webhook.engine.releases.operators": "the release of each operator, by what is installed",
+        "webhook.engine.releases.packs": "what a folder says of an API's operator",
         "webhook.engine.policyset": "loads the language of native policies",
-        "webhook.engine.released": "the releases that settings name",
+        "webhook.engine.releases.released": "the releases that settings name",
     },
     "webhook.facts": {
         "webhook.facts.aim": "the algorithms of an API, which its projection follows",

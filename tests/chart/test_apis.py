@@ -8,7 +8,7 @@ from tests.chart.test_pods import parsed
 from tests.chart.test_rights import rights
 from tests.definitions import definitions
 from webhook.engine import catalog
-from webhook.engine.operators import definition_names
+from webhook.engine.releases.operators import definition_names
 from webhook.facts.reads import GROUPS, WATCHED, watched
 from webhook.facts.settings import DEFAULT_SETTINGS
 

@@ -12,7 +12,7 @@ from tests.definitions import definitions
 from tests.reconciler.world import rules
 from webhook.cluster.view import Kind
 from webhook.engine import catalog
-from webhook.engine.operators import definition_names
+from webhook.engine.releases.operators import definition_names
 from webhook.facts.reads import FETCHED, WATCHED
 
 KINDS = 'kinds=[{"group":"a.example","versions":["v1"],"resources":["xs","ys"]}]'

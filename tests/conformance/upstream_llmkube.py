@@ -18,7 +18,7 @@ from webhook.admission import GroupVersionKind, Request
 from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
 from webhook.engine.catalog import Catalog
-from webhook.engine.released import chosen
+from webhook.engine.releases.released import chosen
 from webhook.offline import receive
 from webhook.policy import Profile
 

@@ -14,7 +14,7 @@ from webhook.admission.request import GroupVersionKind
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import Deviation, with_installed
-from webhook.engine.operators import definition_names, forms, set_aside
+from webhook.engine.releases.operators import definition_names, forms, set_aside
 from webhook.facts.settings import Settings
 from webhook.schema.digest import digest
 

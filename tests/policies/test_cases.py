@@ -15,7 +15,7 @@ from webhook.cli.cases import Case, CasesDocument, catalogs, parse_cases, run
 from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.operators import forms
+from webhook.engine.releases.operators import forms
 from webhook.manifests import documents
 from webhook.policy import Profile
 from webhook.policy.path import MISSING

@@ -16,7 +16,7 @@ from webhook.admission.request import Request
 from webhook.cluster import MemoryView
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog
-from webhook.engine.released import chosen
+from webhook.engine.releases.released import chosen
 
 LOADED = catalog.load()
 KNOWN = ("0.8.18", "0.9.5", "0.9.7", "0.9.8", "0.9.9", "0.9.12", "0.9.13", "0.9.15", "0.9.19", "head")

@@ -11,7 +11,7 @@ from tests.policies.test_cases import files, read, target
 from webhook.cli.cases import Case, is_about
 from webhook.cli.repairs import Example, RepairError, run_example, said
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.operators import forms
+from webhook.engine.releases.operators import forms
 
 REMOVES = ("remove", "delete", "no effect", "not enforced")
 """Words of a message after which the field itself may go."""

@@ -8,7 +8,7 @@ import pytest
 from webhook.admission.errors import CatalogError
 from webhook.admission.request import GroupVersionKind
 from webhook.engine import catalog
-from webhook.engine.packs import InForce
+from webhook.engine.releases.packs import InForce
 from webhook.manifests import documents
 from webhook.policy import Policy, compile_policy, parse_policy
 

@@ -18,7 +18,7 @@ from tools.coverage.spec import ANSWERS, Answer, answers
 from webhook.admission import GroupVersionKind
 from webhook.cli.cases import parse_cases
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.operators import forms
+from webhook.engine.releases.operators import forms
 from webhook.manifests import documents
 from webhook.policy import Action
 

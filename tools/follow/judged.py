@@ -11,7 +11,7 @@ from webhook.admission import GroupVersionKind
 from webhook.cli.cases import Case, Expectation, parse_cases, run
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import with_installed
-from webhook.engine.packs import InForce
+from webhook.engine.releases.packs import InForce
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.offline import kind_of, placed

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from webhook.engine.catalog import Catalog
-from webhook.engine.packs import InForce, Pack
+from webhook.engine.releases.packs import InForce, Pack
 from webhook.policy import DefaultRule, Expression, Policy, ValidationRule
 from webhook.policy.ranges import Range, version
 

@@ -36,7 +36,7 @@ from webhook.admission.errors import DocumentError
 from webhook.cluster import MemoryView
 from webhook.engine import POD_CODES, Options
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.released import chosen
+from webhook.engine.releases.released import chosen
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.library.review import decide
 from webhook.manifests.documents import Document

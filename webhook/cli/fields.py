@@ -16,7 +16,7 @@ from webhook.cli.output import say
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.operators import forms
+from webhook.engine.releases.operators import forms
 
 __all__ = ["add_parser", "run"]
 

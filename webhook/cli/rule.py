@@ -23,7 +23,7 @@ from webhook.cli.shell.parser import Commands, command
 from webhook.cli.test import read_cases
 from webhook.engine import catalog
 from webhook.engine.catalog import POLICIES, Catalog, KnownKind
-from webhook.engine.operators import forms
+from webhook.engine.releases.operators import forms
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.library.findings import CODES
 from webhook.policy import Action, DefaultRule, Expression, FactValue, ValidationRule

@@ -22,7 +22,7 @@ from webhook.cli.report import junit
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import catalog
 from webhook.engine.catalog import POLICIES, Catalog
-from webhook.engine.released import chosen
+from webhook.engine.releases.released import chosen
 from webhook.manifests import documents, links
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries

@@ -23,10 +23,10 @@ from webhook.engine.filling.defaulting import Normalised
 from webhook.engine.filling.stamping import normalised, stamp_of
 from webhook.engine.installed import Deviation, with_installed
 from webhook.engine.native import Native
-from webhook.engine.operators import definition_names
 from webhook.engine.options import Options
 from webhook.engine.policyset import PolicySet
 from webhook.engine.policyset import load as load_policies
+from webhook.engine.releases.operators import definition_names
 from webhook.engine.validation import validate
 from webhook.facts.reads import GROUPS
 from webhook.facts.settings import Settings

@@ -15,8 +15,8 @@ from webhook.admission.errors import CatalogError
 from webhook.engine.kept import POLICIES, SHIPPED, Kept
 from webhook.engine.kinds import KnownKind, PolicySource, Preparations, kinds_of, uncompiled
 from webhook.engine.loading import LazyKinds, Loader
-from webhook.engine.packs import DOCUMENTED, InForce, Pack
-from webhook.engine.released import ReleasedKinds, chosen, released
+from webhook.engine.releases.packs import DOCUMENTED, InForce, Pack
+from webhook.engine.releases.released import ReleasedKinds, chosen, released
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests.folders import entries
 from webhook.policy import Prepared
@@ -39,7 +39,7 @@ class Catalog:
 
     ``preparations`` belong to the process, not to the data: what has been generated for the kinds so far. ``files`` is
     the digest of the files that were loaded, without the settings. ``packs`` are the APIs' operators; ``in_force`` are
-    the releases of those of which another one counts than the documented one (:mod:`webhook.engine.operators`).
+    the releases of those of which another one counts than the documented one.
     """
 
     kinds: Mapping[GroupVersionKind, KnownKind]

@@ -19,7 +19,7 @@ from webhook.cluster import Kind
 from webhook.engine.byvalue import Foreign, Own
 from webhook.engine.catalog import Catalog
 from webhook.engine.kinds import KnownKind
-from webhook.engine.operators import by_definitions, set_aside
+from webhook.engine.releases.operators import by_definitions, set_aside
 from webhook.facts import inputs_of
 from webhook.policy import MISSING, DefaultRule, Dependence, Path, Policy, Rule, node_at
 from webhook.schema import CRD, Structural, load_crd
@@ -94,7 +94,7 @@ def with_installed(
     """The catalog by these CustomResourceDefinitions, and how they deviate from it.
 
     The rules are those of the release that installs them, and its definitions are compared; ``absent`` are the names of
-    definitions that are not installed (:func:`webhook.engine.operators.by_definitions`).
+    definitions that are not installed (:func:`webhook.engine.releases.operators.by_definitions`).
 
     Definitions of other kinds are ignored, as are versions of a kind that the catalog does not have. Kinds without a
     definition keep the catalog's. The catalog itself is returned if no definition differs. Never raises: a definition

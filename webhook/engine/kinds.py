@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from webhook.admission import GroupVersionKind
 from webhook.cluster import Kind
 from webhook.engine.byvalue import Foreign, Own
-from webhook.engine.packs import DOCUMENTED, NO_PACK, InForce, Pack
+from webhook.engine.releases.packs import DOCUMENTED, NO_PACK, InForce, Pack
 from webhook.facts import FACTS, Fact
 from webhook.manifests.documents import Document
 from webhook.policy import Policy, Prepared

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, overload
 from webhook import policy as policies  # its compiler is loaded when it is first used
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, LoadError, Problem
-from webhook.engine.compiling import compiled, compiled_source, joined
 from webhook.engine.kept import Kept
 from webhook.engine.kinds import KnownKind, PolicySource, Preparations, kinds_of
-from webhook.engine.packs import PACK, TABLE, InForce, Pack
-from webhook.engine.released import needed_releases, ranges, released, unknown_releases
+from webhook.engine.releases.compiling import compiled, compiled_source, joined
+from webhook.engine.releases.packs import PACK, TABLE, InForce, Pack
+from webhook.engine.releases.released import needed_releases, ranges, released, unknown_releases
 from webhook.engine.shipped import definition, targets
 from webhook.manifests import documents, links
 from webhook.manifests.documents import Document

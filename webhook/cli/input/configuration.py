@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.admission.errors import Problem, SettingsError
 from webhook.cli.output import say
-from webhook.engine.released import UNKNOWN
+from webhook.engine.releases.released import UNKNOWN
 from webhook.facts.settings import Behaviour, Settings
 from webhook.manifests.contents import Contents
 from webhook.manifests.links import content, top_of

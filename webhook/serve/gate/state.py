@@ -14,7 +14,7 @@ from webhook.cluster import ClusterView, RequestView
 from webhook.engine import Native, Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import Deviation, with_installed
-from webhook.engine.operators import definition_names
+from webhook.engine.releases.operators import definition_names
 from webhook.serve.gate.pace import Pace
 from webhook.serve.liveview import ViewRunner
 

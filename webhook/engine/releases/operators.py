@@ -13,8 +13,8 @@ from typing import Any
 
 from webhook.engine.catalog import Catalog
 from webhook.engine.kinds import KnownKind
-from webhook.engine.packs import InForce, Pack
-from webhook.engine.released import needed_releases, ranges
+from webhook.engine.releases.packs import InForce, Pack
+from webhook.engine.releases.released import needed_releases, ranges
 from webhook.schema import SchemaError, load_crd
 from webhook.schema.compare import is_same
 from webhook.schema.digest import digest

@@ -8,9 +8,9 @@ from typing import Final
 
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import Problem, SettingsError
-from webhook.engine.compiling import compiled
 from webhook.engine.kinds import NO_POLICY, KnownKind, PolicySource, uncompiled
-from webhook.engine.packs import InForce, Pack
+from webhook.engine.releases.compiling import compiled
+from webhook.engine.releases.packs import InForce, Pack
 from webhook.manifests import documents
 from webhook.policy.problems import problem
 from webhook.policy.ranges import Range
