@@ -158,7 +158,7 @@ def test_a_rule_is_explained_with_examples(capsys: pytest.CaptureFixture[str]) -
     out = capsys.readouterr().out
     assert out.startswith("LK205: Model (inference.llmkube.dev/v1alpha1), spec.source\n")
     for part in (
-        "True of LLMKube 0.8.18 to 0.9.5.\n",
+        "True of LLMKube 0.8.18 and later.\n",
         "A warning, a denial under the strict profile.",
         "\nbad: a volume without a path\n    spec:\n      source: pvc://my-claim\n",
         "\n  → spec.source: PVC source must include a file path: pvc://my-claim",
@@ -217,7 +217,7 @@ def test_a_rule_that_does_not_exist_is_answered_with_those_near(capsys: pytest.C
 def test_the_fields_the_gate_may_set_are_those_of_its_defaults(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fields", "model"]) == 0
     out = capsys.readouterr().out
-    assert "spec.hardware.gpu.resourceName: derived from vendor and runtime (LK102)" in out
+    assert "spec.hardware.gpu.resourceName: derived from vendor and runtime (LK102, LLMKube >=0.8.10 <0.9.9)" in out
     assert main(["fields", "model", "-o", "argocd"]) == 0
     (snippet,) = yaml.safe_load(capsys.readouterr().out)["ignoreDifferences"]
     assert snippet["kind"] == "Model"
