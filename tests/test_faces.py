@@ -49,6 +49,8 @@ FACES: dict[str, dict[str, str]] = {
     },
     "webhook.cli": {
         "webhook.cli.cases": "the tables of cases, which the tools run, too",
+        "webhook.cli.input.repository": "files as a commit of Git has them",
+        "webhook.cli.output": "what is printed, without control characters",
         "webhook.cli.rule": "the text that explains a rule, for the site",
         "webhook.cli.shell.running": "the parser of all commands, for the site",
     },
@@ -95,7 +97,7 @@ FACES: dict[str, dict[str, str]] = {
     },
     "webhook.schema": {
         "webhook.schema.compare": "how much of two objects is the same",
-        "webhook.schema.digest": "the digest of a definition, by which a release is recognised",
+        "webhook.schema.crd.digest": "the digest of a definition, by which a release is recognised",
         "webhook.schema.pods": "Kubernetes' validation of pods",
     },
     "webhook.serve": {

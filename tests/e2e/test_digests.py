@@ -10,7 +10,7 @@ import yaml
 
 from tests.e2e.crds import install_crds
 from tests.shared import SHARED, rows
-from webhook.schema.digest import digest
+from webhook.schema.crd.digest import digest
 
 
 @pytest.fixture(scope="module")

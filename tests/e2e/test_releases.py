@@ -15,7 +15,7 @@ from tests.definitions import POLICIES, definition
 from tests.e2e.processes import wait_until
 from tests.e2e.seeing import as_the_chart_lets_it
 from tests.shared import shared
-from webhook.schema.digest import digest
+from webhook.schema.crd.digest import digest
 
 OURS = POLICIES / "llmkube" / "crds" / "models.yaml"
 GPU = {"enabled": True, "count": 1, "vendor": "amd", "runtime": "rocm"}

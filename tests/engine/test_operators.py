@@ -16,7 +16,7 @@ from webhook.engine.catalog import Catalog
 from webhook.engine.installed import Deviation, with_installed
 from webhook.engine.releases.operators import definition_names, forms, set_aside
 from webhook.facts.settings import Settings
-from webhook.schema.digest import digest
+from webhook.schema.crd.digest import digest
 
 CRD = """\
 apiVersion: apiextensions.k8s.io/v1

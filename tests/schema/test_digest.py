@@ -11,7 +11,7 @@ import pytest
 
 from tests.shared import ROOT, shared
 from webhook.manifests import documents
-from webhook.schema.digest import digest
+from webhook.schema.crd.digest import digest
 
 (DEFINITION,) = (
     each.value

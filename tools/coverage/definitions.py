@@ -13,7 +13,7 @@ import yaml
 
 from tools.statements import Keys, statements
 from webhook.manifests import documents
-from webhook.policy.path import field_path
+from webhook.policy import field_path
 from webhook.schema import CRD, CoerceError, load_crd
 
 __all__ = ["made_page"]

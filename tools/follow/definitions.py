@@ -14,7 +14,7 @@ from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.offline import is_definition
 from webhook.schema import SchemaError, load_crd
-from webhook.schema.digest import digest
+from webhook.schema.crd.digest import digest
 
 __all__ = ["Defined", "Reader", "is_object"]
 

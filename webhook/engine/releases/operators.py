@@ -17,7 +17,7 @@ from webhook.engine.releases.packs import InForce, Pack
 from webhook.engine.releases.released import needed_releases, ranges
 from webhook.schema import SchemaError, load_crd
 from webhook.schema.compare import is_same
-from webhook.schema.digest import digest
+from webhook.schema.crd.digest import digest
 
 __all__ = ["by_definitions", "definition_name", "definition_names", "forms", "set_aside"]
 
