@@ -40,7 +40,7 @@ class Catalog:
 
     ``preparations`` belong to the process, not to the data: what has been generated for the kinds so far. ``files`` is
     the digest of the files that were loaded, without the settings. ``packs`` are the APIs' operators; ``in_force`` are
-    the releases of those of which another one counts than the documented one (:mod:`webhook.engine.releases.operators`).
+    the releases of those of which another one counts than the documented one.
     """
 
     kinds: Mapping[GroupVersionKind, KnownKind]

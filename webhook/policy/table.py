@@ -5,8 +5,8 @@
     {"releases": ["0.9.7", "0.9.8"],
      "digests": {"models.inference.llmkube.dev": [["2b39…", "0.9.7", "0.9.7"], ["3ddf…", "0.9.8", "0.9.8"]]}}
 
-A row is a digest (:mod:`webhook.schema.crd.digest`) with the first and the last release that have it. A release that
-no row covers does not install the definition.
+A row is a digest (:mod:`webhook.schema.crd.digest`) with the first and the last release that have it. A release that no
+row covers does not install the definition.
 """
 
 from __future__ import annotations
