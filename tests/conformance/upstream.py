@@ -65,3 +65,9 @@ def _differences() -> tuple[Difference, ...]:
     entries = yaml.safe_load(HERE.joinpath("differences.yaml").read_text())
     lists = ("ids", "causes", "paths")
     return tuple(Difference(**{key: tuple(v) if key in lists else v for key, v in each.items()}) for each in entries)
+
+
+def in_upstreams_words(theirs: str, ours: str) -> bool:
+    """Whether our message has upstream's words, and behind them only what to write instead."""
+    _, found, after = ours.partition(theirs)
+    return bool(found) and (not after or after.startswith(("; ", ": ")))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from tests.conformance.upstream import Difference, difference_for
+from tests.conformance.upstream import Difference, difference_for, in_upstreams_words
 from webhook import engine
 from webhook.admission import patch
 from webhook.admission.decision import Decision
@@ -117,7 +117,7 @@ def _message_differs(case: Case, decided: Decision) -> str | None:
             return _counted_differs(excluded, first, int(more[1]) if more else 0)
         missing = [each for each in excluded if each not in first]
         return f"excluded: ours has no {missing}" if missing or head not in first else None
-    return None if first.endswith(theirs) else f"upstream {theirs!r}, ours {first!r}"
+    return None if in_upstreams_words(theirs, first) else f"upstream {theirs!r}, ours {first!r}"
 
 
 def _counted_differs(excluded: list[str], ours: str, more: int) -> str | None:

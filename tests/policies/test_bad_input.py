@@ -302,7 +302,7 @@ def test_an_unknown_field_is_named_with_the_nearest_known_one(kind: str, loaded:
 def test_nothing_is_suggested_where_nothing_is_near(loaded: Catalog) -> None:
     known = of_name("Model.v1alpha1.inference.llmkube.dev", loaded)
     good = good_objects()[str(known.gvk)]
-    for wrong in ("prefetch", "x", "completelyDifferent", "ns"):
+    for wrong in ("prefetching", "x", "completelyDifferent", "ns"):
         _, validation = decide(placed(good, ("spec", wrong), 1), known, loaded)
         assert [str(cause) for cause in validation.causes] == [f"spec.{wrong}: unknown field"]
 

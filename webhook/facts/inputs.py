@@ -16,7 +16,10 @@ __all__ = ["Input", "inputs_of"]
 
 
 class Input(NamedTuple):
-    """A field of a kind; ``keys`` are field names, and ``*`` for every item of a list or every value of a map."""
+    """A field of a kind; ``keys`` are field names, and ``*`` for every item of a list or every value of a map.
+
+    A kind that the catalog does not have is ``group/Kind``.
+    """
 
     kind: str
     keys: tuple[str, ...]

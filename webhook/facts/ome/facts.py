@@ -68,14 +68,21 @@ def _runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> 
     model = find_model(view, namespace, text(service, "spec", "model", "name"), preferred(service, "model", settings))
     spec = runtime.spec if runtime else {}
     workers = {f"{part}Workers": _workers(spec, f"{part}Config") for part in ("engine", "decoder")}
-    given = {"leaders": _leaders(spec), "ports": _ports(spec)}
-    described = {**_described(runtime), **workers, **given, "incompatible": "", "unsized": False}
+    described = {**_described(runtime), **workers, "incompatible": "", "unsized": False}
     if runtime is None or model is None or not text(model.spec, "modelFormat", "name"):
         return described
     unsized = not text(model.spec, "modelParameterSize") and range_of(runtime.spec) is not None
     reason = incompatible(model.spec, runtime, settings.ome)
     reason = cut_middle(reason.partition("not in supported formats: ")[2] or reason, 130)
     return {**described, "incompatible": reason, "unsized": unsized}
+
+
+def _pods(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    """The pods of the runtime. A separate fact, because what their containers hold decides nothing else."""
+    name, kind = text(service, "spec", "runtime", "name"), preferred(service, "runtime", settings)
+    runtime = find_runtime(view, namespace_of(service), name, kind)
+    spec = runtime.spec if runtime else {}
+    return {"known": runtime is not None, "leaders": _leaders(spec), "ports": _ports(spec)}
 
 
 def _workers(runtime: Any, part: str) -> bool:
@@ -247,8 +254,6 @@ _FITTING: Final = fields(
     unsized=BOOLEAN,
     engineWorkers=BOOLEAN,
     decoderWorkers=BOOLEAN,
-    leaders=BOOLEAN,
-    ports=BOOLEAN,
 )
 _BEHAVIOUR: Final = Fact(_behaviour, STRING, configurable=True, constant=True)
 _OF_SPEC: Final = {
@@ -288,6 +293,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "fullRunner": Fact(lambda obj, _: has_full_runner(obj), BOOLEAN),
         "model": Fact(_model, fields(**_FOUND), configurable=True),
         "runtime": Fact(_runtime, _FITTING, configurable=True),
+        "runtimePods": Fact(_pods, fields(known=BOOLEAN, leaders=BOOLEAN, ports=BOOLEAN), configurable=True),
         "storedRuntime": Fact(_runtime, _FITTING, configurable=True, stored=True),
         "selection": Fact(
             _selection,

@@ -229,7 +229,13 @@ class Unjudged:
         watched = _Watched(view)
         self.kind.facts[fact].value(judged, watched, settings)
         named = any(each in _NAMES for each in self.unknown)
-        return any(named or self.world.hides(kind, read.get(kind.kind, ())) for kind in watched.kinds)
+        return any(named or self.world.hides(kind, self._read(kind, read)) for kind in watched.kinds)
+
+    @staticmethod
+    def _read(kind: Kind, read: Mapping[str, list[Keys]]) -> list[Keys]:
+        """What is read of a kind of the view; of one that the catalog does not have under its full name."""
+        full = f"{kind.group}/{kind.kind}"
+        return read[full] if full in read else read.get(kind.kind, [])
 
 
 def _errors_that_read(rules: RuleNode, obj: Any, path: Keys) -> Iterator[FieldError]:
