@@ -148,11 +148,7 @@ def compare(case: Case, known: KnownKind, stored: dict[str, Any] | None, decided
 
 def errors(text: str) -> list[str]:
     """The errors of upstream's message: field.ErrorList writes several in brackets."""
-    return (
-        re.split(r", (?=(?:spec|metadata)\.)", text.removeprefix("[").removesuffix("]"))
-        if text.startswith("[")
-        else [text]
-    )
+    return re.split(r", (?=(?:spec|metadata)\.)", text[1:-1]) if text.startswith("[") else [text]
 
 
 def are_upstreams_errors(theirs: str, ours: list[str]) -> bool:

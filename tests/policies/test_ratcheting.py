@@ -72,7 +72,7 @@ def is_named(path: Path, known: KnownKind, rule: ValidationRule) -> bool:
 
 
 OF_THE_GATES_CHOICE = {"OM432", "OM433"}
-"""They fire only where the stamp says that the gate has chosen: an object that is stored without one has no such fault."""
+"""They fire only where the stamp says that the gate has chosen."""
 
 
 def labelled(obj: dict[str, Any]) -> dict[str, Any]:

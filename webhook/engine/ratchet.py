@@ -66,13 +66,13 @@ class Ratchet:
         self._obj, self._old = _unstamped(obj), _unstamped(old)
         self._filled = (_filled(old, kind.policy), _filled(obj, kind.policy))
         self._scope, self._make_stored_scope = scope, stored_scope
-        self._outside: dict[str, bool] = {}
+        self._outside: dict[ValidationRule, bool] = {}
 
     def spares(self, rule: ValidationRule, node: TargetNode) -> bool:
         """Whether the update leaves everything unchanged that the rule reads."""
-        outside = self._outside.get(rule.code)
+        outside = self._outside.get(rule)
         if outside is None:  # the same for all nodes of the rule, of which there may be very many
-            outside = self._outside[rule.code] = self._is_same_outside(rule)
+            outside = self._outside[rule] = self._is_same_outside(rule)
         reads = self._prepared.reads(rule)
         below = any(path[0] == SELF for path in (*reads.values, *reads.tests))
         return (
