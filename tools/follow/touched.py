@@ -28,9 +28,8 @@ def touched(catalog: Catalog, api: str, kind: str, fields: Collection[Keys]) -> 
 def _of_kind(known: KnownKind, rule: DefaultRule | ValidationRule, kind: str) -> tuple[set[Keys], set[Keys]]:
     """The fields of a kind that a rule is about, or whose presence it tests; and those that it reads as a whole."""
     reads, facts = _reads(known, rule)
-    whole = {
-        each.keys for fact in facts for each in inputs_of(known.gvk.kind, fact) if each.kind.rpartition("/")[2] == kind
-    }
+    inputs = (each for fact in facts for each in inputs_of(known.gvk.kind, fact))
+    whole = {each.keys for each in inputs if each.kind.rpartition("/")[2] == kind}
     if known.gvk.kind != kind:
         return set(), whole
     node = rule.at.keys if isinstance(rule, ValidationRule) else ()

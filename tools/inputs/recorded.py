@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -50,7 +51,7 @@ def recorded(catalog: Catalog) -> Inputs:
     return {kind: {fact: list(_leaves(paths)) for fact, paths in facts.items()} for kind, facts in found.items()}
 
 
-def _recording(known: KnownKind, named: Set[Kind], notes: set[tuple[str, str, str, Keys]]) -> dict[str, Fact]:
+def _recording(known: KnownKind, named: AbstractSet[Kind], notes: set[tuple[str, str, str, Keys]]) -> dict[str, Fact]:
     return {
         name: replace(fact, compute=partial(_computed, known.gvk.kind, name, fact, named, notes), configurable=True)
         for name, fact in known.facts.items()
@@ -61,7 +62,7 @@ def _computed(
     kind: str,
     name: str,
     fact: Fact,
-    named: Set[Kind],
+    named: AbstractSet[Kind],
     notes: set[tuple[str, str, str, Keys]],
     obj: dict[str, Any],
     view: ClusterView,
@@ -86,7 +87,7 @@ class _Reads:
 class _View:
     view: ClusterView
     reads: _Reads
-    named: Set[Kind]
+    named: AbstractSet[Kind]
     _seen: dict[int, Any] = field(default_factory=dict)
 
     def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:

@@ -122,7 +122,7 @@ MEANINGS: Final = {
     "resolved": "What AIM resolves for the service: image, template, configuration, and the status that follows.",
     "routeTemplate": "What is wrong with the template of the route; empty if nothing is.",
     "runtime": "The runtime that the service names: whether it exists, is disabled, and fits the model.",
-    "runtimePods": "Whether the runtime that the service names is known, sets a leader, and names ports of its containers.",
+    "runtimePods": "Whether the runtime that the service names is known, sets a leader, and names ports.",
     "selection": "The runtime that OME selects for the service, with its score and the other candidates.",
     "service": "Whether the InferenceService that the benchmark names exists.",
     "shape": "Which other shape of this version the object has, and the fields that say so.",
