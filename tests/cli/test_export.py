@@ -29,7 +29,7 @@ from webhook.schema.rules.compile import rule_environment
 from webhook.vap import MemoryContext, NativePolicies
 from webhook.vap.environments import admission_environment, with_variables
 
-CODE = re.compile(r"\b[A-Z]{2}[1-4]\d\d\b")
+CODE = re.compile(r"\b[A-Z]{2}[0-5]\d\d\b")
 BETA = "--feature-gates=MutatingAdmissionPolicy=true --runtime-config=admissionregistration.k8s.io/v1beta1=true"
 STATIC = "--feature-gates=ManifestBasedAdmissionControlConfig=true"
 

@@ -34,7 +34,7 @@ from webhook.manifests import documents
 from webhook.policy.export import left_out
 from webhook.schema import Structural, load_crd
 
-CODE = re.compile(r"\b[A-Z]{2}[1-4]\d\d\b")
+CODE = re.compile(r"\b[A-Z]{2}[0-5]\d\d\b")
 NEEDS_1_36 = pytest.mark.skipif(
     int(KUBERNETES.split(".")[1]) < 36, reason=f"MutatingAdmissionPolicy v1 is not in Kubernetes {KUBERNETES}"
 )

@@ -45,7 +45,7 @@ def test_a_template_for_a_gpu_that_no_node_has(kubectl):
     def template(model):
         return aim("AIMServiceTemplate", "t", aimImageName="img", gpuSelector={"count": 1, "model": model})
 
-    missing = 'Required GPU model "MI325X" is not available in the cluster, whose nodes have MI300X (AI433)'
+    missing = 'Required GPU model "MI325X" is not available in the cluster, whose nodes have MI300X: use'
     wait_until(lambda: missing in said(kubectl, template("MI325X")), "the node is seen")
     assert "AI433" not in said(kubectl, template("Instinct MI300X"))
 
