@@ -8,7 +8,7 @@ from tests.e2e.archive import with_entrypoint
 
 IMAGE = "localhost/tools:e2e"
 
-ENTRY = "/usr/local/bin/entry"
+ENTRY = "/opt/modelgate/bin/entry"
 PROGRAMS = {
     # For AIM: `dry-run --format=json` describes the model, and `SOURCE FOLDER` downloads it.
     ENTRY: """#!/opt/modelgate/bin/python
@@ -23,7 +23,7 @@ if sys.argv[1] == "dry-run":
 sys.exit("missing" in sys.argv[1] or not pathlib.Path(sys.argv[2]).is_dir())
 """,
     # It asks the server once, for the folder of the experiment.
-    "/usr/local/bin/genai-bench": """#!/opt/modelgate/bin/python
+    "/opt/modelgate/bin/genai-bench": """#!/opt/modelgate/bin/python
 import sys, urllib.request
 def flag(name):
     return sys.argv[sys.argv.index(name) + 1]
@@ -31,7 +31,7 @@ url = flag("--api-base") + "/" + flag("--experiment-folder-name")
 print(urllib.request.urlopen(url, timeout=10).read().decode())
 """,
     # A server of one sentence; other paths do not exist.
-    "/usr/local/bin/serve": """#!/opt/modelgate/bin/python
+    "/opt/modelgate/bin/serve": """#!/opt/modelgate/bin/python
 import http.server, os
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
