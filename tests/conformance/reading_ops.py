@@ -38,7 +38,15 @@ def content(given: Case) -> bytes:
 
 def read(case: Case) -> str | None:
     """Compare verdict and values with those of kubectl: whether there is a fault, and the objects before it."""
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION))
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(usual, _RECURSION))
+    try:
+        return _compared(case)
+    finally:
+        sys.setrecursionlimit(usual)  # other tests count on it
+
+
+def _compared(case: Case) -> str | None:
     wanted = case["expect"]["kubectl"]
     found = as_manifests(decode(content(case["in"]), "FILE"))
     faults = [str(each) for each in found.problems]
