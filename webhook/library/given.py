@@ -11,8 +11,8 @@ import orjson
 
 from webhook.admission.errors import DocumentError, Problem
 from webhook.manifests import documents, folders
-from webhook.manifests.documents import Document
-from webhook.manifests.reading import objects
+from webhook.manifests.documents import Document, Scan
+from webhook.manifests.reading import as_manifests
 from webhook.policy import field_path
 
 __all__ = ["Given", "documents_of", "every_document"]
@@ -43,15 +43,23 @@ def documents_of(given: object) -> list[Document]:
         case Path():
             return folders.read_all([given])
         case str():
-            return objects(documents.scan_text(given, _TEXT))
+            return _objects(documents.scan_text(given, _TEXT))
         case bytes():
-            return objects(documents.decode(given, _TEXT))
+            return _objects(documents.decode(given, _TEXT))
         case Mapping():
             text = orjson.dumps(_copied(given, ())).decode()
-            found = objects(documents.scan_text(text, _OBJECT))
+            found = _objects(documents.scan_text(text, _OBJECT))
             return [Document(_OBJECT, each.line, each.value) for each in found]
     said = f"expected an object (dict), a text (str or bytes) or a pathlib.Path, got {type(given).__name__}"
     raise DocumentError([Problem(_OBJECT, "", said)])
+
+
+def _objects(scan: Scan) -> list[Document]:
+    """The objects of a text, each with an apiVersion and a kind."""
+    found = as_manifests(scan)
+    if found.problems:
+        raise DocumentError(found.problems)
+    return found.documents
 
 
 def _copied(value: Any, at: tuple[str | int, ...]) -> Any:

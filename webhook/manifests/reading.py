@@ -13,13 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from webhook.admission.errors import DocumentError, Problem
+from webhook.admission.errors import Problem
 from webhook.manifests import documents
 from webhook.manifests.contents import Contents
 from webhook.manifests.documents import Document, Scan, repeats_of
 from webhook.manifests.links import Boundary, content
 
-__all__ = ["KUSTOMIZATIONS", "Manifests", "Reading", "as_manifests", "objects", "read_paths"]
+__all__ = ["KUSTOMIZATIONS", "Manifests", "Reading", "as_manifests", "read_paths"]
 
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _KUSTOMIZE: Final = "kustomize.config.k8s.io/"
@@ -296,19 +296,6 @@ def _near(key: str, document: Document) -> str:
     others = (each for each in document.value if each != key)
     wrong = next((each for each in others if each.lower().replace("_", "") == key.lower()), None)
     return "" if wrong is None else f'; the key is "{key}", not "{wrong}"'
-
-
-def objects(scan: Scan) -> list[Document]:
-    """The objects of a text, each with an apiVersion and a kind.
-
-    Raises:
-        DocumentError: with every fault.
-    """
-    found = Manifests()
-    _add(scan, found, lenient=False)
-    if found.problems:
-        raise DocumentError(found.problems)
-    return found.documents
 
 
 def _is_named(value: Any) -> bool:
