@@ -10,18 +10,23 @@ change. A name is loaded when it is first used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from webhook.admission.errors import CatalogError, DocumentError, LoadError, Malformed, ModelgateError, Problem
     from webhook.library import (
         Behaviour,
+        CatalogError,
         Change,
+        DocumentError,
         Explanation,
         Finding,
         Gate,
+        LoadError,
+        Malformed,
+        ModelgateError,
         Origin,
         Place,
+        Problem,
         Settings,
         Severity,
         Table,
@@ -49,8 +54,6 @@ __all__ = [
     "main",
 ]
 
-_ERRORS: Final = frozenset({"CatalogError", "DocumentError", "LoadError", "Malformed", "ModelgateError", "Problem"})
-
 
 def main() -> int:
     """Run the command `modelgate`."""
@@ -66,8 +69,6 @@ if not TYPE_CHECKING:  # so that mypy knows the names above and no others
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        if name in _ERRORS:
-            from webhook.admission import errors as found  # noqa: PLC0415 - loaded when it is first used
-        else:
-            from webhook import library as found  # noqa: PLC0415
-        return getattr(found, name)
+        from webhook import library  # noqa: PLC0415 - loaded when it is first used
+
+        return getattr(library, name)

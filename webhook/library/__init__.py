@@ -3,6 +3,7 @@
 `review` is the API server's part and the engine's, for one document; `judge` reviews many, each beside the others.
 """
 
+from webhook.admission.errors import CatalogError, DocumentError, LoadError, Malformed, ModelgateError, Problem
 from webhook.facts import Table
 from webhook.facts.settings import Behaviour, Settings
 from webhook.library.changes import Change
@@ -14,12 +15,18 @@ from webhook.manifests.places import Place
 
 __all__ = [
     "Behaviour",
+    "CatalogError",
     "Change",
+    "DocumentError",
     "Explanation",
     "Finding",
     "Gate",
+    "LoadError",
+    "Malformed",
+    "ModelgateError",
     "Origin",
     "Place",
+    "Problem",
     "Settings",
     "Severity",
     "Table",

@@ -71,11 +71,13 @@ class Gate:
         self._catalog = checked.extend(installed)
         self._definitions = checked
         self._there = Surroundings.of(there, self._catalog)
+        self._view = MemoryView(self._there.objects.values())
         self._policies = None if admission_policies is None else Path(admission_policies)
         closed = bool(there) if complete is None else complete
         self._options = Options(
             Profile(profile), strict_fields=True, faults_told=True, complete=closed, settings=settings
         )
+        self._as_a_webhook = Options(Profile(profile), complete=closed, settings=settings)
 
     def check(self, given: Given) -> Verdict:
         """The verdict about one object: created, or updated if the view has it.
@@ -116,8 +118,7 @@ class Gate:
         """
         version, request = wire.decode(review)
         decide = engine.mutate if mutating else engine.validate
-        options = Options(self._options.profile, complete=self._options.complete, settings=self._options.settings)
-        decision = decide(request, self._catalog, MemoryView(self._there.objects.values()), options)
+        decision = decide(request, self._catalog, self._view, self._as_a_webhook)
         return wire.encode("mutate" if mutating else "validate", version, request, decision)
 
     def _one(self, given: Given) -> Document:
