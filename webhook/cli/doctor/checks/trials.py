@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from webhook.admission import Decision
 from webhook.admission.stamp import ANNOTATION
 from webhook.cli.cases import Case, written
 from webhook.cli.doctor.finding import Finding
@@ -18,7 +17,6 @@ from webhook.engine.installed import with_installed
 from webhook.facts.reads import GROUPS
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.library.review import decide
-from webhook.offline import receive
 from webhook.policy import MISSING, Profile
 
 __all__ = ["Trial", "check", "trial_of"]
@@ -68,8 +66,8 @@ def _among(cases: Iterable[Case], known: KnownKind, ruling: Catalog, options: Op
     """The first good object of the cases and the first bad one, by the engine itself: better refused than warned of."""
     good, refused, warned = list[Object](), list[Object](), list[Object]()
     for case in filter(_is_plain, cases):
-        obj = receive(written(case, known), known, None, assigned=True).object
-        decision = _judged(obj, known, ruling, options)
+        request, _, decision = decide(written(case, known), None, known, ruling, MemoryView(), options, assigned=True)
+        obj = request.object or {}
         codes = [*(each.code for each in decision.causes), *(each.code for each in decision.warnings)]
         if not codes:
             good.append(obj)
@@ -87,10 +85,6 @@ def _is_plain(case: Case) -> bool:
         return False
     usual = case.profile == "standard" and case.settings == DEFAULT_SETTINGS
     return usual and (case.object is None or "metadata" not in case.object)
-
-
-def _judged(obj: dict[str, Any], known: KnownKind, catalog: Catalog, options: Options) -> Decision:
-    return decide(obj, None, known, catalog, MemoryView(), options, assigned=True).validation
 
 
 def _tried(trial: Trial, found: Installation) -> Iterator[Finding]:
