@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from textwrap import fill
 from typing import Final
 
 from modelgate import Gate
@@ -30,9 +31,9 @@ def _runtimes(file: Path) -> str:
     for number, (rank, name, kind, score, reason) in enumerate(table.rows):
         chosen = reason == "selected"
         said = f"{rank}. score {score}" if score else "not possible"
-        box, why = _quoted(f"{name}\n{kind}"), _quoted(_folded(f"{said}: {reason}"))
-        lines.append(f"r{number}: {box} {{style.stroke-width: {4 if chosen else 2}}}")
-        lines.append(f"why{number}: {why} {{shape: text}}")
+        box, why = f"{name}\n{kind}", fill(f"{said}: {reason}", _WIDTH, break_long_words=False, break_on_hyphens=False)
+        lines.append(f"r{number}: {_quoted(box)} {{style.stroke-width: {4 if chosen else 2}}}")
+        lines.append(f"why{number}: {_quoted(why)} {{shape: text}}")
         lines.append(f"model -> r{number}{'' if score else ': {style.stroke-dash: 4}'}")
         lines.append(f"r{number} -- why{number}: {{style.opacity: 0}}")
     return "\n".join(lines) + "\n"
@@ -40,13 +41,3 @@ def _runtimes(file: Path) -> str:
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
-
-
-def _folded(text: str) -> str:
-    """The text in lines that fit into a box."""
-    lines = [""]
-    for word in text.split():
-        if len(lines[-1]) + len(word) >= _WIDTH:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
-    return "\n".join(lines)

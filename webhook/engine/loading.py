@@ -118,16 +118,17 @@ class Loader:
 
     def _joined(self, known: KnownKind, origin: Document, document: PolicyDocument) -> KnownKind:
         """The kind with one more policy."""
-        source = PolicySource(document, replace(origin, piece=None))
-        policy = compiled_source(known, PolicySource(document, origin))
-        self.problems += self._of_other_releases(known, PolicySource(document, origin))
+        source = PolicySource(document, origin)
+        policy = compiled_source(known, source)
+        self.problems += self._of_other_releases(known, source)
         self._claim(document, origin)
         try:
             both = joined(known.policy, policy)
         except ValueError as error:
             self.problems.append(Problem(f"{origin.source}:{origin.line}", "spec.variables", str(error)))
             return known
-        return replace(known, policy=both, sources=(*known.sources, source))
+        kept = source._replace(origin=replace(origin, piece=None))
+        return replace(known, policy=both, sources=(*known.sources, kept))
 
     def _of_other_releases(self, known: KnownKind, source: PolicySource) -> Iterator[Problem]:
         """The problems of ranges, and of the rules that are true of other releases than the documented one."""
