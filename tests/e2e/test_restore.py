@@ -17,6 +17,7 @@ from tests.e2e.test_certs import kubeconfig_of
 UPGRADE = ("upgrade", NAME, CHART, f"--namespace={NAMESPACE}", "--reset-then-reuse-values")
 GUARD = [f"{kind}webhookconfiguration/{NAME}" for kind in ("mutating", "validating")]
 EVERY = [*GUARD, *(f"{each}-policies" for each in GUARD)]
+LATE = 6  # seconds: what is put back is there after five
 TEMPLATE = ("configmap", f"{NAME}-webhooks", f"--namespace={NAMESPACE}")
 
 
@@ -126,7 +127,7 @@ def test_what_an_upgrade_that_is_not_finished_has_changed_comes_back_changed(clu
 def test_an_uninstalled_release_stays_away(cluster, tmp_path):
     with sidecar(cluster, tmp_path) as process:
         cluster.helm("uninstall", NAME, f"--namespace={NAMESPACE}")
-        end = time.monotonic() + 6
+        end = time.monotonic() + LATE
         while time.monotonic() < end:
             assert [each for each in EVERY if found(cluster, each)] == []
             time.sleep(0.3)
@@ -147,7 +148,7 @@ def test_break_glass_is_one_command_more_and_helm_ends_it(cluster, tmp_path):
     with sidecar(cluster, tmp_path) as process:
         cluster.kubectl("delete", *TEMPLATE)
         cluster.kubectl("delete", *EVERY)
-        time.sleep(6)
+        time.sleep(LATE)
         assert [each for each in EVERY if found(cluster, each)] == []
         said = f"without the ConfigMap {NAMESPACE}/{NAME}-webhooks it does not come back"
         wait_until(lambda: said in process.tail(), "the reason", 40)
