@@ -107,6 +107,11 @@ def test_the_function_covers_all_rules(loaded: Catalog):
     assert not any(left.values()), left
 
 
+def test_the_function_computes_all_variables(loaded: Catalog):
+    texts = {known.gvk.kind: loaded.prepared(known).prepare().rules.text() for known in loaded.kinds.values()}
+    assert [kind for kind, text in texts.items() if "S.variable(" in text] == []
+
+
 def test_what_the_function_cannot_decide_is_counted(loaded: Catalog, monkeypatch):
     known = next(known for gvk, known in loaded.kinds.items() if gvk.kind == "Model")
     prepared = loaded.prepared(known)

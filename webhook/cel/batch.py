@@ -11,6 +11,7 @@ exception they give no answer, and the caller evaluates each expression by itsel
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from webhook.cel.codegen.code import Unsupported
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ABSENT", "Condition", "Formula", "Part", "Screen", "Source", "Suspect", "formula"]
 
+NONE: Final[Mapping[str, Part]] = MappingProxyType({})
 FORMULA_LIMIT: Final = 250_000
 """What a formula may cost: all leaves of an object together cost less than the budget of an object."""
 
@@ -49,10 +51,15 @@ class Screen:
     they may fail where the object has something at their path.
     """
 
-    __slots__ = ("__weakref__", "_conditions", "_root", "_variables", "others", "run")
+    __slots__ = ("__weakref__", "_conditions", "_root", "_told", "_variables", "others", "run")
 
     def __init__(
-        self, conditions: Sequence[Condition], variables: Mapping[str, Part], name: str, root: Node | None = None
+        self,
+        conditions: Sequence[Condition],
+        variables: Mapping[str, Part],
+        name: str,
+        root: Node | None = None,
+        told: Mapping[str, Part] = NONE,
     ) -> None:
         """Generate it.
 
@@ -62,8 +69,9 @@ class Screen:
             variables: the variables that the conditions read as ``variables.name``, in the order of computation.
             name: what tracebacks and profilers call the function.
             root: the schema of the object; None if the expressions have it as ``object``.
+            told: the variables that only messages read, computed where a condition fails.
         """
-        self._conditions, self._variables, self._root = conditions, variables, root
+        self._conditions, self._variables, self._root, self._told = conditions, variables, root, told
         writer, others = self._written()
         self.others = frozenset(others)
         file = file_name(name)
@@ -77,7 +85,7 @@ class Screen:
 
     def _written(self) -> tuple[ConditionsWriter, list[int]]:
         with DEEP_RECURSION:
-            writer = _writer([*_parts(self._conditions)], self._variables, self._root)
+            writer = _writer([*_parts(self._conditions)], self._variables, self._root, self._told)
             others = []
             for index, condition in enumerate(self._conditions):
                 if not writer.condition(index, condition):
@@ -122,11 +130,14 @@ def formula(when: Part | None, value: Part, variables: Mapping[str, Part], name:
         return None
 
 
-def _writer(parts: Sequence[Part], variables: Mapping[str, Part], root: Node | None = None) -> ConditionsWriter:
+def _writer(
+    parts: Sequence[Part], variables: Mapping[str, Part], root: Node | None = None, told: Mapping[str, Part] = NONE
+) -> ConditionsWriter:
     """A writer that can use these parts, and has written the variables."""
     if root is None and parts:
         root = parts[0].program.evaluate_exactly.origin.nodes["object"]
-    writer = ConditionsWriter.of([*variables.values(), *parts], root)
+    writer = ConditionsWriter.of([*variables.values(), *told.values(), *parts], root)
+    writer.late |= told
     for name, part in variables.items():
         writer.hoist(name, part)
     return writer

@@ -142,7 +142,10 @@ def _screen(policy: Policy) -> Screen:
         for rule in policy.validations
     ]
     read = {name for rule in policy.validations for each in rule.conditions for name in each.variables}
-    return Screen(conditions, _variables(policy, read), f"screen of {policy.name}")
+    texts = [rule.message_expression for rule in policy.validations] if explains else ()
+    told = {name for text in texts if text is not None for name in text.variables} - read
+    name = f"screen of {policy.name}"
+    return Screen(conditions, _variables(policy, read), name, told=_variables(policy, told))
 
 
 def _formulas(policy: Policy) -> dict[DefaultRule, Formula]:

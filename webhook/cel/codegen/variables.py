@@ -1,7 +1,7 @@
 """Write expressions that read the variables and facts of a policy.
 
 Facts are asked where an expression that names them is evaluated: which questions are asked is behaviour. Variables that
-read no facts are computed beforehand; one that fails counts only where it is read.
+read no facts are computed beforehand, the others where they are first read; one that fails counts only there.
 """
 
 from __future__ import annotations
@@ -74,6 +74,8 @@ class VariablesWriter(SharingWriter):
         self._hoisted: dict[str, Hoisted] = {}
         self._hoisting: Hoisting | None = None
         self._facts: dict[str, str] = {}
+        self.late: dict[str, Part] = {}  # variables that are computed where they are first read
+        self._late: dict[str, Code] = {}
         self._direct = True
         self._reads_lazily = False
         self._is_plain = True
@@ -87,6 +89,7 @@ class VariablesWriter(SharingWriter):
 
     def hoist(self, name: str, part: Part) -> None:
         """Compute a variable beforehand, unless it reads facts, directly or through another variable."""
+        self.late[name] = part
         if part.facts:
             return
         self.touched = set()
@@ -151,9 +154,10 @@ class VariablesWriter(SharingWriter):
     def variable(self, name: str, expr: Expr) -> Code:
         hoisted = self._hoisted.get(name) if self._direct else None
         if hoisted is None:
+            late = self._computed_here(name) if self._direct and name in self.late else None
             self._reads_lazily = True
             self._is_plain = False
-            return Code(self.name(f"S.variable({name!r})"), self.type_of(expr), is_name=True)
+            return late or Code(self.name(f"S.variable({name!r})"), self.type_of(expr), is_name=True)
         for need in hoisted.needs:
             self.require(Code(need, DYN, absent="None"))
         if hoisted.at is None:
@@ -164,6 +168,30 @@ class VariablesWriter(SharingWriter):
             self.line(f"if {hoisted.code.text} is ...: raise E")
             self.names["variables", name] = hoisted.code.text
         return hoisted.code
+
+    def _computed_here(self, name: str) -> Code | None:
+        """Compute a variable here, unless it was computed before; None if it has no generated form."""
+        if ("variables", name) in self.names:
+            return self._late[name]
+        reader, locals_ = (self.checked, self.functions, self.nodes), self.locals
+        with self.undone_if_unsupported() as done:
+            self.locals = {}
+            with self.inner() as block:
+                self.use(self.late[name])
+                code = self.value(self.expr(self.checked.expr))
+            done.append(True)
+        (self.checked, self.functions, self.nodes), self.locals = reader, locals_
+        if not done:
+            return None
+        if name not in self._late:
+            local = self.name()
+            self.depths[local] = 0
+            self._start.append(f"{local} = ...")
+            self._late[name] = replace(code, text=local, is_name=True)
+        local = self._late[name].text
+        self.block.append((f"if {local} is ...:", [*block, f"{local} = {code.text}", self.slot(local)]))
+        self.names["variables", name] = local
+        return self._late[name]
 
     # Facts
 

@@ -84,10 +84,12 @@ def _judged(
 
     A whole that is right has no part that is wrong, so its part is not looked at. Enough are :data:`MAX_FINDINGS`.
     """
-    pods = [Pod(whole, owner) for whole in wholes(obj)]
-    right = {pod.whole.path for pod in pods if pod.is_right}
     faults, warnings = list[Fault](), list[tuple[str, str]]()
-    for spot in spots(place, obj):
+    parts, pods = list(spots(place, obj)), [Pod(whole, owner) for whole in wholes(obj)]
+    if not parts and not pods:
+        return faults, warnings
+    right = {pod.whole.path for pod in pods if pod.is_right}
+    for spot in parts:
         if spot.path not in right:
             errors, told = _of_part(spot, owner)
             faults += [Fault(each.type, each.field, each.body()) for each in errors]

@@ -10,7 +10,7 @@ from webhook.facts.fact import Fact
 from webhook.facts.gguf import missing_shards, quantization_named, quantization_of
 from webhook.facts.llmkube.gpu import parse_layer_split
 from webhook.facts.llmkube.page import classify_page
-from webhook.facts.llmkube.source import parse_source
+from webhook.facts.llmkube.source import SourceKind, classify_source, parse_source
 from webhook.facts.nodes import at, mapping, name_of, namespace_of, text, whole
 from webhook.facts.schemas import BOOLEAN, INTEGER, INTEGERS, STRING, STRINGS, fields
 
@@ -67,7 +67,7 @@ def _gguf(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
     files = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
     url = text(model, "spec", "source").partition("?")[0]
     is_file = url.lower().endswith(".gguf")
-    alone = not files and str(parse_source(url).kind) == "remote-http" and missing_shards([url])
+    alone = not files and missing_shards([url]) and classify_source(url) is SourceKind.REMOTE_HTTP
     return {
         "missing": missing_shards(files),
         "alone": bool(alone),
