@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from reconciler.audit import Rules, Standing
 from reconciler.guard import trimmed
-from reconciler.known import Known, Look
+from reconciler.known import Known, Review
 from reconciler.pace import Pace
 from reconciler.say.conditions import NORMALISED, Condition
 from reconciler.writer import ApiError, Writer
@@ -61,32 +61,32 @@ class Healer:
     api: Writer
     pace: Pace[Known]
 
-    def stand(self, look: Look) -> Answer:
+    def check_stamp(self, review: Review) -> Answer:
         """Whether the object may be acted on; a clean object without a valid stamp is healed first.
 
         Raises:
             ApiError: the API server does not answer, or the reconciler lacks the right to patch.
         """
-        obj, verdict, rules = look.obj, look.verdict, look.rules
+        obj, verdict, rules = review.obj, review.verdict, review.rules
         if not verdict.clean:
             return Answer(Condition(NORMALISED, False, REFUSED, "\n".join(map(str, verdict.causes))), obj)
         stamp = Stamp.matching(obj)
-        confirmed = stamp is not None and look.known.confirmed == _identity(obj, rules)
+        confirmed = stamp is not None and review.known.confirmed == _identity(obj, rules)
         if verdict.standing is Standing.VALID or confirmed:
             return Answer(PASSED, obj)
-        if verdict.standing is Standing.OUTDATED and (wait := self.pace.turn(look.known)):
+        if verdict.standing is Standing.OUTDATED and (wait := self.pace.turn(review.known)):
             return Answer(PASSED, obj, wait)
         try:
-            answer = self._ask(look, claims=stamp is not None and rules.wrote(stamp))
+            answer = self._ask(review, claims=stamp is not None and rules.wrote(stamp))
         except ApiError as error:
             return Answer(_refusal(error), obj)
         if answer.condition.status:
-            look.known.confirmed = _identity(answer.obj, rules)
+            review.known.confirmed = _identity(answer.obj, rules)
         return answer
 
-    def _ask(self, look: Look, *, claims: bool) -> Answer:
+    def _ask(self, review: Review, *, claims: bool) -> Answer:
         """Send it through the gate. ``claims``: it has a stamp of these rules that matches it."""
-        obj, resource, rules = look.obj, look.resource, look.rules
+        obj, resource, rules = review.obj, review.resource, review.rules
         place = obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
         if claims:
             shown, warnings = self.api.merge_patch(resource, *place, WITHOUT_STAMP, dry_run=True)

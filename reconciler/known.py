@@ -11,7 +11,7 @@ from reconciler.resource import APIResource, Item
 from reconciler.say.conditions import Condition
 from reconciler.seen import Seen
 
-__all__ = ["Known", "Look"]
+__all__ = ["Known", "Review"]
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -36,7 +36,7 @@ class Known:
 
 
 @dataclass(slots=True)
-class Look:
+class Review:
     """An object, its verdict by ``rules``, and what was read for it. ``obj`` is the version that was stored last."""
 
     item: Item

@@ -13,7 +13,7 @@ from reconciler.audit import Outlet, Rules, judge, outlet
 from reconciler.children import Children, owner_of
 from reconciler.guard import ANOTHER, Guard, Sign, content
 from reconciler.heal import ABSENT, OUTDATED, RESTAMPS, Healer
-from reconciler.known import Known, Look
+from reconciler.known import Known, Review
 from reconciler.metrics import Metrics
 from reconciler.pace import Pace
 from reconciler.projection import Controller, Happening, Observed, Projection
@@ -130,7 +130,7 @@ class Loop:
         """Reconcile one object; an error is logged and leads to a retry."""
         with self.metrics.seconds.time():
             try:
-                self._look(item)
+                self._reconcile(item)
             except (ApiError, ModelgateError) as error:
                 delay = self._again(item, error.after if isinstance(error, ApiError) else 0.0)
                 gone = isinstance(error, ApiError) and error.status == 404  # as the watch will say, too
@@ -144,7 +144,7 @@ class Loop:
         self.queue.add_after(item, delay)
         return delay
 
-    def _look(self, item: Item) -> None:
+    def _reconcile(self, item: Item) -> None:
         resource, rules = self._kinds[item.kind], self.rules
         obj = self._view.held(item.kind, item.key)
         if obj is None or "deletionTimestamp" in obj["metadata"]:
@@ -158,115 +158,117 @@ class Loop:
         self._dependents.note(item, seen.reads)
         if verdict is None:
             return
-        look = Look(item, resource, rules, known, seen, obj, verdict)
-        answer = self._healer.stand(look)
-        self._keep(look, answer.obj)
-        wait = answer.wait or self._speaker.say(look, answer.condition)
+        review = Review(item, resource, rules, known, seen, obj, verdict)
+        answer = self._healer.check_stamp(review)
+        self._keep(review, answer.obj)
+        wait = answer.wait or self._speaker.say(review, answer.condition)
         if not wait:
-            wait = self._conclude(look, answer.condition)
+            wait = self._conclude(review, answer.condition)
             if answer.condition.status:
                 self.queue.forget(item)
         self.queue.add_after(item, wait)
 
-    def _conclude(self, look: Look, condition: Condition) -> float:
-        """Act, or write the condition; returns the seconds until the next look."""
-        again = self._patience(look, condition)
-        controller = self._controllers.get(look.item.kind)
-        if held := self._held(look):
+    def _conclude(self, review: Review, condition: Condition) -> float:
+        """Act, or write the condition; returns the seconds until the next review."""
+        again = self._patience(review, condition)
+        controller = self._controllers.get(review.item.kind)
+        if held := self._held(review):
             return min(again, held)
         if controller is not None and condition.status:
-            return min(again, self._act(look, controller, condition))
-        refused = controller.refused if controller is not None and not look.verdict.clean else None
-        conditions = (condition,) if refused is None else (refused(look.verdict.causes), condition)
-        self._wrote(look, write_conditions(self._api, look, conditions, self._now()))
+            return min(again, self._act(review, controller, condition))
+        refused = controller.refused if controller is not None and not review.verdict.clean else None
+        conditions = (condition,) if refused is None else (refused(review.verdict.causes), condition)
+        self._wrote(review, write_conditions(self._api, review, conditions, self._now()))
         return again
 
-    def _act(self, look: Look, controller: Controller, condition: Condition) -> float:
-        """Make children and status as the projection says; returns the seconds until the next look."""
-        obj, seen = look.obj, look.seen
+    def _act(self, review: Review, controller: Controller, condition: Condition) -> float:
+        """Make children and status as the projection says; returns the seconds until the next review."""
+        obj, seen = review.obj, review.seen
         kinds = set(map(kind_of, controller.children))
         absent = frozenset(kind for kind in kinds if self._view.resource(kind) is None)
         seen.reads.update(Read(kind, None) for kind in absent)
         measured = controller.observe(obj, seen) if controller.observe else None
         observed = Observed(self._now(), seen, measured, absent)
-        projection = self._projected(look, controller, observed)
+        projection = self._projected(review, controller, observed)
         self._absent |= absent
-        refused, error = self._made(look, projection, kinds - projection.keep)
+        refused, error = self._made(review, projection, kinds - projection.keep)
         if refused:
-            projection = self._projected(look, controller, replace(observed, refused="; ".join(refused)))
+            projection = self._projected(review, controller, replace(observed, refused="; ".join(refused)))
         if projection.status is not None:
             status = projection.status
-            if outlet(look.rules, look.resource) is not Outlet.NONE:
+            if outlet(review.rules, review.resource) is not Outlet.NONE:
                 status = whole_status(obj, status, condition, self._now(), controller.owns)
-            self._wrote(look, write_status(self._api, controller.resource, obj, status))
+            self._wrote(review, write_status(self._api, controller.resource, obj, status))
         self._tell(obj, *projection.events, *(Happening("Warning", "ChildConflict", each) for each in refused))
         if error is not None:
             raise error
-        return _hour(look.item) if projection.requeue is None else projection.requeue
+        return _next_audit(review.item) if projection.requeue is None else projection.requeue
 
-    def _projected(self, look: Look, controller: Controller, observed: Observed) -> Projection:
+    def _projected(self, review: Review, controller: Controller, observed: Observed) -> Projection:
         try:
-            projection = controller.project(look.obj, observed)
+            projection = controller.project(review.obj, observed)
         except ModelgateError:
             raise  # the cluster could not be read
         except Exception as error:
-            self._tell(look.obj, Happening("Warning", "ProjectionFailed", f"{type(error).__name__}: {error}"))
+            self._tell(review.obj, Happening("Warning", "ProjectionFailed", f"{type(error).__name__}: {error}"))
             raise
-        self._dependents.note(look.item, look.seen.reads)
-        look.known.gauges = projection.gauges
+        self._dependents.note(review.item, review.seen.reads)
+        review.known.gauges = projection.gauges
         return projection
 
-    def _made(self, look: Look, projection: Projection, kinds: Collection[Kind]) -> tuple[list[str], ApiError | None]:
+    def _made(
+        self, review: Review, projection: Projection, kinds: Collection[Kind]
+    ) -> tuple[list[str], ApiError | None]:
         """Make the children of these kinds; returns what is wrong with them for good, and the error that says it."""
         try:
             for each in projection.shared:
                 self._children.share(each)
-            conflicts = self._children.sync(look.obj, projection.children, kinds)
+            conflicts = self._children.sync(review.obj, projection.children, kinds)
         except ApiError as error:
             if error.status not in REFUSALS:
                 raise
             return [str(error)], error
-        look.seen.reads.update(Read(kind, key.namespace, key.name) for kind, key in conflicts)  # they may go
+        review.seen.reads.update(Read(kind, key.namespace, key.name) for kind, key in conflicts)  # they may go
         return [f"{each} belongs to another owner" for each in conflicts], None
 
     def _tell(self, obj: dict[str, Any], *happenings: Happening) -> None:
         for happening in happenings:
             record(self._api, obj, happening, self._now())
 
-    def _held(self, look: Look) -> float:
+    def _held(self, review: Review) -> float:
         """Seconds for which the status is left to another manager."""
-        obj, known = look.obj, look.known
+        obj, known = review.obj, review.known
         sign = None
-        if look.item.kind in self._controllers:
+        if review.item.kind in self._controllers:
             sign = self.guard.sign(obj, known)
         elif is_erased(obj, known):
             sign, known.written = Sign(ANOTHER, True), False
-        left, news = self.guard.check(look.rules.api(look.resource), look.item, sign)
+        left, news = self.guard.check(review.rules.api(review.resource), review.item, sign)
         for each in news:
-            log.warning("%s: %s", look.item, each.message)
+            log.warning("%s: %s", review.item, each.message)
             record(self._api, obj, each, self._now(), again=True)
         return left
 
-    def _patience(self, look: Look, condition: Condition) -> float:
-        """Seconds until the next look: soon if the gate refuses what the rules here allow."""
-        if condition.status or not look.verdict.clean:
-            return _hour(look.item)
+    def _patience(self, review: Review, condition: Condition) -> float:
+        """Seconds until the next review: soon if the gate refuses what the rules here allow."""
+        if condition.status or not review.verdict.clean:
+            return _next_audit(review.item)
         soon = condition.reason in {ABSENT, OUTDATED}
         first, most = (FIRST_ABSENT, LONGEST_ABSENT) if soon else (FIRST_REFUSED, LONGEST_REFUSED)
-        return self.queue.backoff(look.item, first, most)
+        return self.queue.backoff(review.item, first, most)
 
-    def _wrote(self, look: Look, stored: dict[str, Any]) -> None:
+    def _wrote(self, review: Review, stored: dict[str, Any]) -> None:
         """Take a written status into memory, by which the write of another manager shows."""
-        self._keep(look, stored)
-        look.known.status = content(stored)
+        self._keep(review, stored)
+        review.known.status = content(stored)
 
-    def _keep(self, look: Look, stored: dict[str, Any]) -> None:
+    def _keep(self, review: Review, stored: dict[str, Any]) -> None:
         """Take the result of a write into memory."""
-        look.known.written = look.known.written or said(stored) is not None
-        before, look.obj = look.obj, stored
+        review.known.written = review.known.written or said(stored) is not None
+        before, review.obj = review.obj, stored
         if stored is not before:
-            self._view.written(look.item.kind, before, stored)
-            self._spread(*look.item, before, stored)
+            self._view.written(review.item.kind, before, stored)
+            self._spread(*review.item, before, stored)
 
     def _forget(self, item: Item) -> None:
         self._known.pop(item, None)
@@ -275,6 +277,6 @@ class Loop:
         self.queue.forget(item)
 
 
-def _hour(item: Item) -> float:
+def _next_audit(item: Item) -> float:
     """:data:`AUDIT`, up to a tenth more or less, the same for the same object: not all are judged at one time."""
     return AUDIT * (0.9 + (hash(item) % 1000) / 5000)

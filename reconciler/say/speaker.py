@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from reconciler.children import Children
-from reconciler.known import Known, Look
+from reconciler.known import Known, Review
 from reconciler.pace import Pace
 from reconciler.projection import Happening
 from reconciler.say import reports
@@ -36,13 +36,13 @@ class Speaker:
     now: Callable[[], datetime]
     pace: Pace[Known]
 
-    def say(self, look: Look, condition: Condition) -> float:
+    def say(self, review: Review, condition: Condition) -> float:
         """Write an Event if the verdict has changed, and the Report; or the seconds until there may be an Event.
 
-        A good verdict alone needs none. One that was refused is written at the next look: an API server that has just
+        A good verdict alone needs none. One that was refused is written at the next review: an API server that has just
         started knows no rights.
         """
-        known, obj = look.known, look.obj
+        known, obj = review.known, review.obj
         before, again = known.said or said(obj), known.said is not None
         if known.owed or (before != condition and (before or not condition.status)):
             if wait := self.pace.turn(known):
@@ -50,16 +50,16 @@ class Speaker:
             type_ = "Normal" if condition.status else "Warning"
             news = Happening(type_, condition.reason, condition.message)
             known.owed = not record(self.api, obj, news, self.now(), again=again)
-        known.said, known.codes = condition, frozenset(look.verdict.codes)
-        self._report(look, condition)
+        known.said, known.codes = condition, frozenset(review.verdict.codes)
+        self._report(review, condition)
         return 0.0
 
-    def _report(self, look: Look, condition: Condition) -> None:
+    def _report(self, review: Review, condition: Condition) -> None:
         """Write the report about the object, or remove it."""
-        obj, kind = look.obj, reports.resource_for(self.view, look.resource)
+        obj, kind = review.obj, reports.resource_for(self.view, review.resource)
         if kind is None:
             return
-        made = reports.report(kind, obj, look.verdict, condition, look.rules.because(obj))
+        made = reports.report(kind, obj, review.verdict, condition, review.rules.because(obj))
         try:
             self.children.sync(obj, [] if made is None else [made], reports.KINDS)
         except ApiError as error:  # as for Events: the object is reconciled all the same

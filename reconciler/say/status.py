@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from reconciler.audit import Outlet, outlet
 from reconciler.guard import trimmed, writers
-from reconciler.known import Look
+from reconciler.known import Review
 from reconciler.resource import APIResource
 from reconciler.say.conditions import Condition, find, merged, with_conditions
 from reconciler.writer import FIELD_MANAGER, Writer
@@ -18,13 +18,13 @@ __all__ = ["whole_status", "write_conditions", "write_status"]
 _IDENTITY: Final = ("name", "namespace", "uid")
 
 
-def write_conditions(api: Writer, look: Look, conditions: Sequence[Condition], now: datetime) -> dict[str, Any]:
+def write_conditions(api: Writer, review: Review, conditions: Sequence[Condition], now: datetime) -> dict[str, Any]:
     """Write the conditions if they differ; returns the stored object.
 
     The rest of the status belongs to others. Where the list of conditions is atomic, a write replaces theirs, too, so
     nothing is written beside another manager.
     """
-    obj, resource, room = look.obj, look.resource, outlet(look.rules, look.resource)
+    obj, resource, room = review.obj, review.resource, outlet(review.rules, review.resource)
     status = obj.get("status") or {}
     before, generation = status.get("conditions") or [], obj["metadata"].get("generation", 0)
     wanted = merged(before, conditions, generation, now)
