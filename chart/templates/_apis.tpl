@@ -29,11 +29,10 @@ llmd:
 llmkube:
   group: inference.llmkube.dev
   versions: [v1alpha1]
-  resources: [models]
+  resources: [inferenceservices, models]
   marks:
     - federatedclusters.federation.llmkube.dev
     - gpuquotas.inference.llmkube.dev
-    - inferenceservices.inference.llmkube.dev
     - loraadapters.inference.llmkube.dev
     - modelpools.inference.llmkube.dev
     - modelrouters.inference.llmkube.dev

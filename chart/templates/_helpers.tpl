@@ -281,9 +281,9 @@ ipFamilies: {{ toJson . }}
   resources: [storageclasses]
   verbs: [get, list, watch]
 {{- if .Values.apis.llmkube.enabled }}
-# The number of GPUs that LLMKube's services request for a Model.
+# What LLMKube's services request for a Model, and what the Model says of them.
 - apiGroups: [inference.llmkube.dev]
-  resources: [inferenceservices]
+  resources: [inferenceservices, models]
   verbs: [get, list, watch]
 {{- end }}
 {{- if .Values.apis.llmd.enabled }}
@@ -303,15 +303,17 @@ ipFamilies: {{ toJson . }}
   verbs: [get, list, watch]
 {{- end }}
 {{ include "modelgate.definitions" . }}
+{{- if or .Values.apis.llmkube.enabled .Values.apis.ome.enabled }}
+# get: the claims that LLMKube's services and the pods of OME's components name.
+- apiGroups: [""]
+  resources: [persistentvolumeclaims]
+  verbs: [get]
+{{- end }}
 {{- if .Values.apis.ome.enabled }}
 # get: OME's defaults, in OME's namespace. No other ConfigMap.
 - apiGroups: [""]
   resources: [configmaps]
   resourceNames: [inferenceservice-config]
-  verbs: [get]
-# get: the claims that the pods of OME's components name.
-- apiGroups: [""]
-  resources: [persistentvolumeclaims]
   verbs: [get]
 - apiGroups: [resource.k8s.io]
   resources: [resourceclaims, resourceclaimtemplates]

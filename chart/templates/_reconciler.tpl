@@ -131,17 +131,13 @@
 {{/* Rights in each namespace, or in all. */}}
 {{- define "modelgate.reconciler.namespaced" -}}
 {{ include "modelgate.judged" (dict "root" . "scope" "Namespaced") }}
-{{- if .Values.apis.llmkube.enabled }}
-# The number of GPUs that LLMKube's services request for a Model.
-- apiGroups: [inference.llmkube.dev]
-  resources: [inferenceservices]
-  verbs: [get, list, watch]
-{{- end }}
-{{- if .Values.apis.ome.enabled }}
-# get: the claims that the pods of OME's components name.
+{{- if or .Values.apis.llmkube.enabled .Values.apis.ome.enabled }}
+# get: the claims that LLMKube's services and the pods of OME's components name.
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
   verbs: [get]
+{{- end }}
+{{- if .Values.apis.ome.enabled }}
 - apiGroups: [resource.k8s.io]
   resources: [resourceclaims, resourceclaimtemplates]
   verbs: [get]
@@ -158,6 +154,9 @@
   verbs: {{ if include "modelgate.acts" (dict "root" . "api" "aim") }}[patch, update]{{ else }}[patch]{{ end }}
 {{- end }}
 {{- if .Values.apis.llmkube.enabled }}
+- apiGroups: [inference.llmkube.dev]
+  resources: [inferenceservices/status]
+  verbs: [patch]
 - apiGroups: [inference.llmkube.dev]
   resources: [models/status]
   verbs: {{ if include "modelgate.acts" (dict "root" . "api" "llmkube") }}[patch, update]{{ else }}[patch]{{ end }}

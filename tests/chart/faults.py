@@ -195,7 +195,7 @@ def definition_of_another_release(world):
     del version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["hardware"]
 
 
-@fault("definition-unserved")
+@fault({"definition-unserved", "definition-differs"})
 def definition_of_another_version(world):
     (version,) = world.definition("models.inference.llmkube.dev")["spec"]["versions"]
     version["name"] = "v1"

@@ -232,7 +232,7 @@ def test_the_reconciler_judges_as_the_gate_does():
     """By the same view and settings, and the kinds of the webhooks."""
     options = parsed(container("reconciler", "reconciler")["args"])
     rules = audit.load(options.profile, chosen(options), guarded=options.kinds, references=options.view == "live")
-    assert len([*rules.kinds()]) == 19
+    assert len([*rules.kinds()]) == 20
     fewer = 'kinds=[{"group":"llmd.ai","versions":["v1alpha1"],"resources":["variantautoscalings"]}]'
     options = parsed(pods(fewer, 'gate.view="none"')["reconciler"]["containers"][0]["args"])
     assert (options.view, options.kinds) == ("none", {"variantautoscalings.llmd.ai"})

@@ -125,7 +125,10 @@ def test_every_object_says_whose_it_is():
 def test_the_notes_say_what_is_guarded_and_what_stays():
     done = run("install", "modelgate", str(CHART), "--namespace", NAMESPACE, "--dry-run=client")
     assert done.returncode == 0, done.stderr
-    assert "openmodels (llmaz.io), variantautoscalings (llmd.ai), models (inference.llmkube.dev), " in done.stdout
+    assert (
+        "openmodels (llmaz.io), variantautoscalings (llmd.ai), inferenceservices, models (inference.llmkube.dev), "
+        in done.stdout
+    )
     assert "delete secret modelgate-ca" in done.stdout
 
 

@@ -18,7 +18,7 @@ CASES = {
         0,
         [
             "Model ai/chat: accepted",
-            "not checked: 1 inference.llmkube.dev/v1alpha1 InferenceService: a kind of LLMKube",
+            "InferenceService ai/chat: accepted",  # it has rules by now, so it is more than named
         ],
         ["REFUSED"],
     ),

@@ -31,7 +31,7 @@ def test_no_kind_that_a_project_serves_is_refused(tmp_path: Path, capsys: Captur
     assert main(["check", "--min-checked=0", str(file)]) == 0
     err = capsys.readouterr().err
     assert f"0 checked, 0 refused, 0 with warnings, {len(SERVED)} skipped" in err
-    assert "1 inference.llmkube.dev/v1alpha1 InferenceService" in err
+    assert "1 inference.llmkube.dev/v1alpha1 ModelRouter" in err
     assert ": a kind of LLMKube without rules; give its CustomResourceDefinition with --crds" in err
 
 

@@ -55,7 +55,7 @@ spec:
 apiVersion: inference.llmkube.dev/v1alpha1
 kind: InferenceService
 metadata: {name: chat, namespace: "${NS}"}
-spec: {modelRef: chat}
+spec: {modelRef: chat, image: "ghcr.io/ggml-org/llama.cpp:server-cuda"}
 """,
     "apps/encrypted.yaml": f"""\
 apiVersion: llmaz.io/v1alpha1
@@ -195,7 +195,7 @@ spec:
 }
 TREES = {"flux": FLUX, "argo": ARGO, "plain": PLAIN}
 FLAGS = {"flux": (), "argo": ("--kustomize",), "plain": ()}
-CHECKED = {"flux": 3, "argo": 2, "plain": 4}
+CHECKED = {"flux": 4, "argo": 2, "plain": 4}
 MISTAKES = [
     ("flux", "apps/model.yaml", "kind: Model", "kind: Modle", 2, "unknown-kind"),
     ("flux", "apps/model.yaml", "inference.llmkube.dev", "inference.llmkub.dev", 1, "unknown-kind"),

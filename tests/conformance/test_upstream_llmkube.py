@@ -1,18 +1,14 @@
 """Under each release, Modelgate says of Models what LLMKube's operator of that release did with them."""
 
 import json
-import re
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.conformance.upstream_llmkube import RELEASES, Recorded, answer, difference_for, differences, recorded
+from tests.conformance.upstream_llmkube import NAME, RELEASES, Recorded, answer, difference_for, differences, recorded
 from tests.shared import shared
 from webhook.policy import Profile
-
-NAME = re.compile(r"[a-z0-9.-]+")
-"""Of a whole object: documents also show parts, and scripts have variables in the place of names."""
 
 DERIVED = ("resourceName", "tolerationKey")
 """Fields of a GPU that the gate writes before 0.9.9, and the operator derives."""

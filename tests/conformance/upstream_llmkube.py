@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -22,11 +23,14 @@ from webhook.engine.releases.released import chosen
 from webhook.offline import receive
 from webhook.policy import Profile
 
-__all__ = ["RELEASES", "Recorded", "answer", "difference_for", "differences", "recorded"]
+__all__ = ["NAME", "RELEASES", "Recorded", "answer", "difference_for", "differences", "recorded", "under"]
 
 MODEL = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")
 RELEASES = {"0.9.5": "release-v0.9.5", "0.9.7": "release-v0.9.7", "0.9.12": "release-v0.9.12", "head": "head"}
 """Release → the file of what was recorded."""
+
+NAME = re.compile(r"[a-z0-9.-]+")
+"""The name of a whole object: documents also show parts, and scripts have variables in the place of names."""
 
 NOT_REACHED = (None, "Pending")
 """Phases that say nothing: the operator had not come to the Model, or to the service, when it was recorded."""

@@ -157,7 +157,7 @@ def test_a_service_without_a_runtime_gets_the_one_that_the_gate_sees_in_the_clus
     service = json.dumps(ome("InferenceService", "chat", {"model": {"name": "llama"}, "engine": {}}))
     # Both replicas have heard of the runtime a moment later.
     wait_until(lambda: kubectl.run("create", "-f", "-", stdin=service).code == 0, "a runtime to be chosen")
-    assert kubectl.find("inferenceservice", "chat")["spec"]["runtime"]["name"] == "fits"
+    assert kubectl.find("inferenceservice.ome.io", "chat")["spec"]["runtime"]["name"] == "fits"
 
 
 def test_a_reference_that_leads_nowhere_is_refused(kubectl):

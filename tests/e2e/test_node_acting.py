@@ -119,7 +119,7 @@ def service(node, kubectl, release):  # noqa: ARG001
     spec = {"model": {"name": "tiny"}, "engine": engine("as created")}
     chat = json.dumps(obj(OME, "InferenceService", "chat", spec))
     wait_until(lambda: kubectl.run("create", "-f", "-", stdin=chat).code == 0, "the gate to know the model")
-    kubectl("wait", "inferenceservice/chat", "--for=condition=Ready", "--timeout=60s")
+    kubectl("wait", "inferenceservice.ome.io/chat", "--for=condition=Ready", "--timeout=60s")
     return "chat"
 
 
@@ -129,7 +129,7 @@ def answer(kubectl):
 
 
 def replicas(kubectl, least):
-    kubectl.patch("inferenceservice", "chat", {"spec": {"engine": {"minReplicas": least}}})
+    kubectl.patch("inferenceservice.ome.io", "chat", {"spec": {"engine": {"minReplicas": least}}})
 
 
 def running(kubectl):
@@ -139,18 +139,18 @@ def running(kubectl):
 def test_a_service_is_ready_scaled_by_its_autoscaler_and_updated(kubectl, service):
     assert answer(kubectl) == "as created"
     kubectl("wait", "basemodel/tiny", "--for=jsonpath={.status.state}=Ready", "--timeout=60s")
-    status = kubectl.find("inferenceservice", service)["status"]
+    status = kubectl.find("inferenceservice.ome.io", service)["status"]
     assert status["modelStatus"]["modelRevisionStates"] == {"activeModelState": "Loaded", "targetModelState": "Loaded"}
     # Without metrics, the autoscaler keeps to its limits; the Deployment has no number of its own.
     replicas(kubectl, 2)
     wait_until(lambda: running(kubectl) == 2, "the autoscaler to scale to its new minimum", seconds=60)
     kubectl("scale", "deployment", "chat-engine", "--replicas=3")
     wait_until(lambda: running(kubectl) == 3, "three pods")
-    kubectl.patch("inferenceservice", service, {"spec": {"engine": engine("as updated", minReplicas=2)}})
+    kubectl.patch("inferenceservice.ome.io", service, {"spec": {"engine": engine("as updated", minReplicas=2)}})
     kubectl("rollout", "status", "deployment", "chat-engine", "--timeout=60s")
     wait_until(lambda: answer(kubectl) == "as updated", "the new pods to answer")
     assert kubectl.find("deployment", "chat-engine")["spec"]["replicas"] == 3, "the number is the autoscaler's"
-    kubectl("wait", "inferenceservice/chat", "--for=condition=Ready", "--timeout=60s")
+    kubectl("wait", "inferenceservice.ome.io/chat", "--for=condition=Ready", "--timeout=60s")
 
 
 def benchmark(name, folder, **endpoint):
@@ -182,7 +182,7 @@ def test_a_benchmark_measures_a_server_and_says_how_its_job_ended(kubectl):
 
 
 def test_a_deleted_service_leaves_nothing(kubectl, service):
-    kubectl("delete", "inferenceservice", service)
+    kubectl("delete", "inferenceservice.ome.io", service)
     kinds = "deployments,replicasets,services,horizontalpodautoscalers,pods,jobs"
     wait_until(lambda: names(kubectl, kinds) == [], "all of it to go", seconds=60)
 

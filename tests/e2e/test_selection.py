@@ -145,7 +145,7 @@ def cluster(plane, seeing):  # noqa: ARG001  (behind the gate that sees)
 def served(cluster):
     """A service for each model, created at once: what kubectl printed, and what is stored."""
     answer = create(cluster.kubectl, [service(model, model) for model in cluster.models])
-    found = stored(cluster.kubectl, "inferenceservices")
+    found = stored(cluster.kubectl, "inferenceservices.ome.io")
     return answer, {name: each for (_, namespace, name), each in found.items() if namespace == NAMESPACE}
 
 
@@ -215,7 +215,7 @@ WAYS = {
     "apply": ("apply", "-f", "-"),
     "server-side": ("apply", "--server-side", "-f", "-"),
     "replace": ("replace", "-f", "-"),
-    "patch": ("patch", "inferenceservice", "--type=merge", "-p"),
+    "patch": ("patch", "inferenceservice.ome.io", "--type=merge", "-p"),
 }
 
 
@@ -232,7 +232,7 @@ def test_the_selected_runtime_follows_its_cause(cluster, way):
     kubectl, name, engine = cluster.kubectl, f"flow-{way}", {"minReplicas": 1}
 
     def runtime():
-        return kubectl.json("get", "inferenceservice", name)["spec"].get("runtime", {}).get("name")
+        return kubectl.json("get", "inferenceservice.ome.io", name)["spec"].get("runtime", {}).get("name")
 
     assert sent(kubectl, way, name, {"model": {"name": "qwen3-32b"}, "engine": engine}, new=True).code == 0
     assert runtime() == "srt-qwen3-32b"
@@ -270,14 +270,14 @@ def test_a_label_that_moves_a_service_to_another_runtime_says_so(kubectl, cluste
     kubectl.send("create", ome("BaseModel", model | stored_at, name="m"))
     service_of = ome("InferenceService", {"model": {"name": "m"}, "engine": {}}, name="s")
     wait_until(lambda: kubectl.run("create", "-f", "-", stdin=json.dumps(service_of)).code == 0, "the gate to know all")
-    assert kubectl.json("get", "inferenceservice", "s")["spec"]["runtime"]["name"] == "a"
+    assert kubectl.json("get", "inferenceservice.ome.io", "s")["spec"]["runtime"]["name"] == "a"
     kubectl("delete", "servingruntime", "a")
-    label = ("label", "inferenceservice", "s", "--overwrite", "stage=test")
+    label = ("label", "inferenceservice.ome.io", "s", "--overwrite", "stage=test")
     wait_until(
         lambda: "runtime a is gone: b is used" in kubectl.run(*label, "--dry-run=server").err, "the gate to know"
     )
     assert "Warning: spec.model.name: runtime a is gone: b is used (OM431)" in kubectl.run(*label).err
-    assert kubectl.json("get", "inferenceservice", "s")["spec"]["runtime"]["name"] == "b"
+    assert kubectl.json("get", "inferenceservice.ome.io", "s")["spec"]["runtime"]["name"] == "b"
 
 
 def test_upstreams_services_get_the_verdict_that_modelgate_check_gives_them(kubectl, cluster, tmp_path):
@@ -289,7 +289,7 @@ def test_upstreams_services_get_the_verdict_that_modelgate_check_gives_them(kube
     verdicts = dict(re.findall(r"InferenceService \S+/(\S+): (accepted|REFUSED)$", printed, re.MULTILINE))
     assert len(verdicts) == len(services)
     create(kubectl, services)
-    there = {each["metadata"]["name"] for each in kubectl.json("get", "inferenceservices")["items"]}
+    there = {each["metadata"]["name"] for each in kubectl.json("get", "inferenceservices.ome.io")["items"]}
     assert there == {name for name, verdict in verdicts.items() if verdict == "accepted"}
     assert 30 <= len(there) < len(services)
 

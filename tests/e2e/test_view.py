@@ -40,7 +40,7 @@ def test_objects_that_are_applied_together_find_each_other(kubectl):
         for each in (a_model(f"model-{number}"), a_service(f"service-{number}", f"model-{number}"))
     ]
     kubectl.send_all("apply", objects)
-    assert len(kubectl.json("get", "inferenceservices")["items"]) == 20
+    assert len(kubectl.json("get", "inferenceservices.ome.io")["items"]) == 20
 
 
 def test_what_was_refused_is_accepted_once_its_model_is_there(kubectl):

@@ -27,6 +27,7 @@ from unittest.mock import patch as patched
 import orjson
 
 from tests.engine.test_screen import mutant
+from tests.kinds import known_kind
 from tests.policies.test_cases import files, read, target
 from webhook.admission import Request, patch, review
 from webhook.admission.errors import ModelgateError
@@ -187,7 +188,7 @@ def bases(kind: str, loaded: Catalog) -> tuple[KnownKind, list[tuple[Request, Me
     known, found = None, []
     for document in _documents():
         each = target(document, loaded)
-        if each.gvk.kind == kind:
+        if each.gvk == known_kind(kind, loaded).gvk:
             known = each
             for case in document.cases:
                 request = run(case, each, loaded).request

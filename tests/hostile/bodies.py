@@ -29,7 +29,7 @@ def loaded() -> Catalog:
 
 @cache
 def kinds() -> dict[str, KnownKind]:
-    """The kinds of the catalog by their names, which are unique."""
+    """The kinds of the catalog by their names; of the two InferenceServices, OME's."""
     return {gvk.kind: known for gvk, known in sorted(loaded().kinds.items())}
 
 

@@ -146,8 +146,9 @@ def test_a_definition_of_another_release_is_told():
     theirs = deepcopy(definition(POLICIES / "llmkube" / "crds" / "models.yaml"))
     spec = theirs["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
     del spec["properties"]["sha256"]
-    release, remark = Gate(crds=theirs).remarks
-    assert "the release of LLMKube is not known" in release
+    *releases, remark = Gate(crds=theirs).remarks
+    assert all("the release of LLMKube is not known" in each for each in releases)
+    assert len(releases) == 2, "one for each kind"
     assert "without spec.sha256" in remark
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from tests.fuzz.oracle import Oracle
 from tests.fuzz.schema import disagreement
+from tests.kinds import known_kind
 from tests.laws import is_quick
 from tests.oracle.build import find_oracle
 from tests.policies.test_cases import files, read, target
@@ -205,6 +206,7 @@ LACKS = {
     "ClusterServingRuntime": [],
     "FineTunedWeight": ["spec.baseModelRef", "spec.hyperParameters", "spec.modelType", "spec.storage"],
     "InferenceService": [],
+    "InferenceService.v1alpha1.inference.llmkube.dev": ["spec.modelRef"],
     "Model": ["spec.source"],
     "OpenModel": ["spec.familyName", "spec.source"],
     "ServingRuntime": [],
@@ -217,15 +219,24 @@ LACKS = {
         "spec.variantProfile",
     ],
 }
-REFUSED_WITHOUT = {"Model": "spec", "OpenModel": "spec.source", "VariantAutoscaling": "spec"}
+REFUSED_WITHOUT = {
+    "Model": "spec",
+    "InferenceService.v1alpha1.inference.llmkube.dev": "spec",
+    "OpenModel": "spec.source",
+    "VariantAutoscaling": "spec",
+}
 """The others' own definitions do not ask for a specification: there it is a warning, where one must hold something."""
+
+
+def lacks_of(known: KnownKind) -> list[str]:
+    return LACKS.get(str(known.gvk)) or LACKS[known.gvk.kind]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_empty_specification_is_told_what_it_lacks(kind: str, loaded: Catalog) -> None:
     known = of_name(kind, loaded)
     _, validation = decide({**good_objects()[kind], "spec": {}}, known, loaded)
-    assert sorted(cause.field for cause in validation.causes) == LACKS[known.gvk.kind]
+    assert sorted(cause.field for cause in validation.causes) == lacks_of(known)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -234,7 +245,7 @@ def test_no_specification_and_null_are_told_so(kind: str, loaded: Catalog) -> No
     nulled = {**good_objects()[kind], "spec": None}
     for obj in (nulled, {key: value for key, value in nulled.items() if key != "spec"}):
         _, validation = decide(obj, known, loaded)
-        lacks, refused = LACKS[known.gvk.kind], REFUSED_WITHOUT.get(known.gvk.kind)
+        lacks, refused = lacks_of(known), REFUSED_WITHOUT.get(str(known.gvk), REFUSED_WITHOUT.get(known.gvk.kind))
         assert [cause.field for cause in validation.causes] == ([refused] if refused else [])
         told = [str(warning) for warning in validation.warnings if warning.field == "spec" and not warning.code]
         assert len(told) == bool(lacks and not refused)
@@ -323,7 +334,7 @@ def test_an_unknown_field_is_refused_with_the_closest_name(
     kind: str, keys: Keys, message: str, loaded: Catalog
 ) -> None:
     """The last has a rule of its own, which names the field of this release."""
-    known = next(each for each in loaded.kinds.values() if each.gvk.kind == kind)
+    known = known_kind(kind, loaded)
     meant = message.rpartition(" ")[2].removesuffix("?")
     obj = placed(without(good_objects()[str(known.gvk)], (*keys[:-1], meant)), keys, 1)
     said = [cause.message for cause in decide(obj, known, loaded)[1].causes if cause.field == written(keys)]

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tests.e2e.kinds import merged
+from tests.kinds import known_kind
 from tests.shared import SHARED, shared
 from webhook import engine
 from webhook.admission import GroupVersionKind, Request
@@ -48,8 +49,7 @@ def marks(name: str) -> list[pytest.MarkDecorator]:
 
 def gvk_of(probe: Probe, loaded: Catalog) -> GroupVersionKind:
     api, _, kind = probe["api"].partition("/")
-    (found,) = (gvk for gvk in loaded.kinds if gvk.kind == (kind or KINDS[api]))
-    return found
+    return known_kind(f"{api}/{kind or KINDS[api]}", loaded).gvk
 
 
 def placed(obj: Any, path: str, value: Any) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from webhook.admission.request import GroupVersionKind
 from webhook.engine.catalog import Catalog
+from webhook.engine.releases.operators import forms
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.policy import PolicyDocument, compile_policy, parse_policy
@@ -33,19 +34,21 @@ def test_a_rule_compiles_at_each_of_its_places(
 ) -> None:
     target, rule = policy.spec.target, policy.spec.validations[index]
     found: set[str] = set()
-    for kind in target.kinds:
-        known = loaded.kinds[GroupVersionKind(target.group, target.versions[0], kind)]
+    kinds = [GroupVersionKind(target.group, target.versions[0], kind) for kind in target.kinds]
+    for known in (each.kinds[kind] for each in forms(loaded) for kind in kinds):
         facts = {name: fact.schema for name, fact in known.facts.items()}
         places = [str(each.at) for each in known.policy.validations if each.code == rule.code]
         for place in places:
             alone = rule.model_copy(update={"at": [place]})
             spec = policy.spec.model_copy(update={"validations": [alone]})
-            compile_policy(policy.model_copy(update={"spec": spec}), document, known.schema.raw, facts)
+            changed = policy.model_copy(update={"spec": spec})
+            compile_policy(changed, document, known.schema.raw, facts, holds=known.in_force.holds)
         found |= set(places)
     assert found
 
 
 def test_every_place_of_a_list_is_one_of_some_rule(loaded: Catalog) -> None:
-    taken = {str(rule.at) for known in loaded.kinds.values() for rule in known.policy.validations}
+    kinds = [known for each in forms(loaded) for known in each.kinds.values()]
+    taken = {str(rule.at) for known in kinds for rule in known.policy.validations}
     listed = {place for _, policy, index in shared_rules() for place in policy.spec.validations[index].places}
     assert listed - taken == set()

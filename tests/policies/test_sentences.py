@@ -19,6 +19,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from tests.e2e.kinds import KINDS
+from tests.kinds import known_kind
 from tests.policies.test_cases import files, read
 from tests.policies.test_keywords import base, node, placed
 from tests.shared import SHARED
@@ -73,11 +74,6 @@ def examples() -> dict[str, list[tuple[str, Case, dict[str, Any]]]]:
             for case in document.cases:
                 for code, patch in case.repairs.items():
                     found[code].append((document.target.kind, case, dict(patch)))
-    return found
-
-
-def known_kind(name: str, loaded: Catalog) -> KnownKind:
-    (found,) = (known for known in loaded.kinds.values() if known.gvk.kind == name)
     return found
 
 

@@ -27,10 +27,11 @@ OUTLETS = {
         "AIMService",
         "AIMServiceTemplate",
         "AIMTemplateCache",
+        "InferenceService.inference.llmkube.dev",
         "Model",
         "VariantAutoscaling",
     },
-    Outlet.REPLACE: {"InferenceService", "OpenModel"},
+    Outlet.REPLACE: {"InferenceService.ome.io", "OpenModel"},
     Outlet.NONE: {
         "AIMClusterRuntimeConfig",
         "AIMRuntimeConfig",
@@ -47,7 +48,9 @@ OUTLETS = {
 def outlets(by):
     found = {}
     for each in by.kinds():
-        found.setdefault(outlet(by, each), set()).add(each.kind)
+        found.setdefault(outlet(by, each), set()).add(
+            f"{each.kind}.{each.group}" if each.kind == "InferenceService" else each.kind
+        )
     return found
 
 

@@ -17,8 +17,9 @@ from reconciler.lease import Lease
 from reconciler.process import Process
 from reconciler.projection import Projection
 from reconciler.projections.llmkube import MODELS, controller
-from reconciler.resource import EVENTS, LEASES, APIResource, Kind
+from reconciler.resource import EVENTS, LEASES, APIResource
 from tests.reconciler.apiserver import PATIENCE
+from tests.reconciler.looping import open_model
 from tests.reconciler.models import Time, model
 from tests.reconciler.world import Gate, rules
 from webhook.cluster.definitions import DEFINITIONS
@@ -285,11 +286,13 @@ def until(predicate):
 
 def test_a_kind_that_no_fact_reads_is_held_as_text(server):
     server.put("models", model())
+    server.put("openmodels", {**open_model(), "metadata": {"name": "open"}})
     process = started(server)
     with running(process):
         server.wait(lambda: phase(server) == "Ready")
-        store = process._view._informers[Kind("inference.llmkube.dev", "Model")]._store
-        assert [type(each) for each in store._objects.values()] == [bytes]
+        stores = {kind.kind: informer._store for kind, informer in process._view._informers.items()}
+        assert {type(each) for each in stores["OpenModel"]._objects.values()} <= {bytes}
+        assert {type(each) for each in stores["Model"]._objects.values()} == {dict}
 
 
 def test_an_unknown_api_is_an_error(kubeconfig):

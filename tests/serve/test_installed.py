@@ -94,8 +94,10 @@ def test_a_definition_that_is_installed_replaced_and_removed_under_the_gate(gate
     told = 'modelgate_release_info{api="llmkube",by="definitions",release="unknown"} 1.0'
     assert told in gate.metrics.text().decode()
     installed.look()
-    unsure, differs = (record.getMessage() for record in caplog.records)
-    assert "the release of LLMKube is not known (set releases.llmkube), so that rules are not applied: LK" in unsure
+    *unsure, differs = (record.getMessage() for record in caplog.records)
+    assert "the release of LLMKube is not known (set releases.llmkube), so that rules are not applied: L" in " ".join(
+        unsure
+    )
     assert differs.startswith(said)
     put(server, lambda _: None)
     installed.look()
@@ -117,11 +119,11 @@ def test_a_release_that_is_not_known_is_an_event_once(gate, installed, server):
     put(server, with_prefetch)
     installed.look()
     installed.look()
-    (event,) = told
-    assert event[0] == "ReleaseUnknown"
-    assert (
-        "the release of LLMKube is not known (set releases.llmkube), so that rules are not applied: LK101" in event[1]
+    assert [reason for reason, _ in told] == ["ReleaseUnknown", "ReleaseUnknown"]  # of services, and of Models
+    assert all(
+        "the release of LLMKube is not known (set releases.llmkube), so that rules are" in note for _, note in told
     )
+    assert "not applied: LK101" in told[1][1]
 
 
 def test_the_absence_of_a_definition_is_told_and_one_that_may_not_be_read_says_nothing(gate, installed, server):

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.kinds import known_kind
 from tests.shared import ROOT
 from webhook.engine import POD_CODES, catalog
 from webhook.engine.catalog import KnownKind
@@ -13,8 +14,7 @@ from webhook.manifests import documents
 
 @cache
 def kind(name: str) -> KnownKind:
-    (known,) = (known for known in catalog.load().kinds.values() if known.gvk.kind == name)
-    return known
+    return known_kind(name, catalog.load())
 
 
 @cache

@@ -20,7 +20,10 @@ def test_definitions_are_up_to_date(path, text):
 
 
 def test_every_made_definition_has_a_source():
-    assert {path for path in definition_files() if path.suffix == ".json"} == {path for path, _ in made_files()}
+    drafted = {path for path in definition_files() if path.parent.parent.name == "llmkube"}  # by tools.follow
+    assert {path for path in definition_files() if path.suffix == ".json"} - drafted == {
+        path for path, _ in made_files()
+    }
 
 
 @pytest.mark.parametrize(

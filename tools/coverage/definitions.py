@@ -53,15 +53,15 @@ Statements = dict[str, dict[str, Any]]
 
 def made_page(upstream: Path, samples: Path) -> str:
     """The page, from upstream's definitions and the sample manifests beside the checkout."""
-    theirs = {kind: document for _, kind, document in _definitions(upstream, "*/*.yaml")}
+    theirs = {(api, kind): document for api, kind, document in _definitions(upstream, "*/*.yaml")}
     parts = [HEAD]
     for api, kind, document in _definitions(POLICIES, "*/crds/*.*"):
         parts.append(f"\n## {kind}\n")
-        if kind not in theirs:
-            parts.append("\nNot compared: upstream has no definition of this shape.\n")
+        if (api, kind) not in theirs:
+            parts.append("\nNot compared: no definition of upstream with texts is at hand.\n")
             continue
-        parts += _section(_lines(document, theirs[kind]), "Same as upstream.", "")
-        crds = (load_crd(each, trusted=True) for each in (document, theirs[kind]))
+        parts += _section(_lines(document, theirs[api, kind]), "Same as upstream.", "")
+        crds = (load_crd(each, trusted=True) for each in (document, theirs[api, kind]))
         parts += _section(_verdicts(samples / api, *crds), "", "Verdicts that differ:\n\n")
     return "".join(parts)
 

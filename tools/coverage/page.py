@@ -89,6 +89,10 @@ have no numbers.
 """
 
 
+NO_DOCUMENT: Final = {"fields": 0, "missing": 0}
+"""Of a kind that its API's document does not describe."""
+
+
 def made_page(catalog: Catalog) -> str:
     """The page, from the catalog, the cases, the answers and the counts of the documents."""
     seeds = yaml.safe_load(SEEDS.read_text())
@@ -118,16 +122,18 @@ def rows_of(folder: Path, api: str, catalog: Catalog) -> Iterator[Row]:
     """What an API's document states of its kinds in tables, beside what their definitions state."""
     document = read_document(folder, api)
     for gvk, known in catalog.kinds.items():
-        if known.api == api:
+        if known.api == api and gvk.kind in document.types:
             yield from rows(document, f"{gvk.group}/{gvk.version}", gvk.kind, known.schema.raw)
 
 
 def _counted_fields(folder: Path, catalog: Catalog) -> dict[str, dict[str, int]]:
     found = {}
     for known in catalog.kinds.values():
+        if known.gvk.kind not in read_document(folder, known.api).types:
+            continue
         ours = set(_paths(known.schema.raw))
         fields = {path for path in seed_fields(folder, known.api, known.gvk.kind) if _counts(path)}
-        found[known.gvk.kind] = {"fields": len(fields), "missing": len(fields - ours)}
+        found[f"{known.api}/{known.gvk.kind}"] = {"fields": len(fields), "missing": len(fields - ours)}
     return found
 
 
@@ -152,16 +158,17 @@ def _kinds(
     yield f"| kind | {' | '.join(COLUMNS)} |\n|---|{'---|' * len(COLUMNS)}\n"
     cases, total = _cases(), Counter[int]()
     for known in kinds:
-        kind = known.gvk.kind
-        row = (seeds[kind]["fields"], seeds[kind]["missing"], *_of_definition(known), *policies[known.gvk], cases[kind])
+        kind, seed = known.gvk.kind, seeds.get(f"{known.api}/{known.gvk.kind}", NO_DOCUMENT)
+        of_policy = (*policies[known.gvk], cases[known.gvk.group, kind])
+        row = (seed["fields"], seed["missing"], *_of_definition(known), *of_policy)
         total.update(dict(enumerate(row)))
         yield f"| [{kind}](rules/{known.api}.md) | {' | '.join(map(str, row))} |\n"
     yield f"| **{len(kinds)}** | {' | '.join(str(total[column]) for column in range(len(COLUMNS)))} |\n"
 
 
-def _cases() -> Counter[str]:
+def _cases() -> Counter[tuple[str, str]]:
     found = (parse_cases(each) for file in POLICIES.glob("*/cases/*.yaml") for each in documents.read(file))
-    return Counter(document.target.kind for document in found for _ in document.cases)
+    return Counter((document.target.group, document.target.kind) for document in found for _ in document.cases)
 
 
 def _of_definition(known: KnownKind) -> tuple[int, int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tools.statements import Keys
+from webhook.cluster import Kind
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.facts import inputs_of
 from webhook.policy import OBJECT, SELF, DefaultRule, Expression, Reads, ValidationRule
@@ -28,8 +29,8 @@ def touched(catalog: Catalog, api: str, kind: str, fields: Collection[Keys]) -> 
 def _of_kind(known: KnownKind, rule: DefaultRule | ValidationRule, kind: str) -> tuple[set[Keys], set[Keys]]:
     """The fields of a kind that a rule is about, or whose presence it tests; and those that it reads as a whole."""
     reads, facts = _reads(known, rule)
-    inputs = (each for fact in facts for each in inputs_of(known.gvk.kind, fact))
-    whole = {each.keys for each in inputs if each.kind.rpartition("/")[2] == kind}
+    inputs = (each for fact in facts for each in inputs_of(Kind(known.gvk.group, known.gvk.kind), fact))
+    whole = {each.keys for each in inputs if each.kind.kind == kind}
     if known.gvk.kind != kind:
         return set(), whole
     node = rule.at.keys if isinstance(rule, ValidationRule) else ()

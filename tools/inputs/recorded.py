@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -23,8 +22,7 @@ POLICIES: Final = Path(__file__).parents[2] / "policies"
 
 Keys = tuple[str, ...]
 Inputs = dict[str, dict[str, list[str]]]
-"""Kind → fact → the fields that it reads, as ``spec.a.b``; of other kinds as ``Kind:spec.a.b``, and of those that the
-catalog does not have as ``group/Kind:spec.a.b``."""
+"""``group/Kind`` → fact → the fields that it reads, as ``spec.a.b``; of other kinds as ``group/Kind:spec.a.b``."""
 
 
 def made_text(catalog: Catalog) -> str:
@@ -35,12 +33,12 @@ def made_text(catalog: Catalog) -> str:
 def recorded(catalog: Catalog) -> Inputs:
     """Run every case of ``policies``, and record what the facts read."""
     notes: set[tuple[str, str, str, Keys]] = set()
-    named = frozenset(Kind(gvk.group, gvk.kind) for gvk in catalog.kinds)
-    kinds = {gvk: replace(known, facts=_recording(known, named, notes)) for gvk, known in catalog.kinds.items()}
+    kinds = {gvk: replace(known, facts=_recording(known, notes)) for gvk, known in catalog.kinds.items()}
     recording = replace(catalog, kinds=kinds)
     for file in sorted(POLICIES.glob("*/cases/*.yaml")):
         for document in map(parse_cases, documents.read(file)):
-            for known in (each for gvk, each in kinds.items() if gvk.kind == document.target.kind):
+            target = document.target
+            for known in (each for gvk, each in kinds.items() if (gvk.group, gvk.kind) == (target.group, target.kind)):
                 for case in document.cases:
                     run(case, known, recording)
     found: Inputs = {}
@@ -51,9 +49,10 @@ def recorded(catalog: Catalog) -> Inputs:
     return {kind: {fact: list(_leaves(paths)) for fact, paths in facts.items()} for kind, facts in found.items()}
 
 
-def _recording(known: KnownKind, named: AbstractSet[Kind], notes: set[tuple[str, str, str, Keys]]) -> dict[str, Fact]:
+def _recording(known: KnownKind, notes: set[tuple[str, str, str, Keys]]) -> dict[str, Fact]:
+    kind = f"{known.gvk.group}/{known.gvk.kind}"
     return {
-        name: replace(fact, compute=partial(_computed, known.gvk.kind, name, fact, named, notes), configurable=True)
+        name: replace(fact, compute=partial(_computed, kind, name, fact, notes), configurable=True)
         for name, fact in known.facts.items()
     }
 
@@ -62,7 +61,6 @@ def _computed(
     kind: str,
     name: str,
     fact: Fact,
-    named: AbstractSet[Kind],
     notes: set[tuple[str, str, str, Keys]],
     obj: dict[str, Any],
     view: ClusterView,
@@ -70,7 +68,7 @@ def _computed(
 ) -> Any:
     """The fact's value, with a note of every field that it reads."""
     reads = _Reads(kind, name, notes)
-    return _plain(fact.value(_noting(obj, partial(reads.note, kind)), _View(view, reads, named), settings))
+    return _plain(fact.value(_noting(obj, partial(reads.note, kind)), _View(view, reads), settings))
 
 
 @dataclass(frozen=True)
@@ -87,19 +85,14 @@ class _Reads:
 class _View:
     view: ClusterView
     reads: _Reads
-    named: AbstractSet[Kind]
-    _seen: dict[int, Any] = field(default_factory=dict)
 
     def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
         found = self.view.get(kind, namespace, name)
-        return None if found is None else _noting(found, partial(self.reads.note, self._name(kind)))
+        return None if found is None else _noting(found, partial(self.reads.note, f"{kind.group}/{kind.kind}"))
 
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
-        name = self._name(kind)
+        name = f"{kind.group}/{kind.kind}"
         return [_noting(each, partial(self.reads.note, name)) for each in self.view.list(kind, namespace)]
-
-    def _name(self, kind: Kind) -> str:
-        return kind.kind if kind in self.named else f"{kind.group}/{kind.kind}"
 
 
 class _Noting(dict[str, Any]):
@@ -144,11 +137,11 @@ def _plain(value: Any) -> Any:
 
 def _is_field(catalog: Catalog, kind: str, keys: Keys) -> bool:
     """Whether the keys are a field of the specification or status, by the catalog's definition if it has one."""
-    if "/" in kind:
-        return keys[0] in {"spec", "status"}
-    known = next((each for gvk, each in catalog.kinds.items() if gvk.kind == kind), None)
-    if known is None or keys[0] not in {"spec", "status"}:
+    if keys[0] not in {"spec", "status"}:
         return False
+    known = next((each for gvk, each in catalog.kinds.items() if f"{gvk.group}/{gvk.kind}" == kind), None)
+    if known is None:
+        return True
     node: Any = known.schema.root.raw
     for key in keys:
         every = node.get("items") or node.get("additionalProperties")

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from webhook.cli import cases
+from webhook.cluster import Kind
 from webhook.engine import catalog
 from webhook.facts import FACTS, Fact, inputs_of
 from webhook.policy import document
@@ -88,7 +89,7 @@ def _kinds() -> Iterator[str]:
         yield f"## {gvk.kind}\n\n`{gvk.group}/{gvk.version}`\n"
         facts = FACTS.get(known.api, {}).get(gvk.kind, {})
         for name, fact in facts.items():
-            yield from _fact(gvk.kind, name, fact)
+            yield from _fact(Kind(gvk.group, gvk.kind), name, fact)
         if known.policy.variables:
             yield "### Variables of its policy\n\n```text"
             yield from (f"{name}: {' '.join(each.source.split())}" for name, each in known.policy.variables.items())
@@ -144,7 +145,7 @@ def meaning(name: str, fact: Fact) -> str:
     return _code_names(text.partition("\n\n")[0]) if documented else MEANINGS[name]
 
 
-def _fact(kind: str, name: str, fact: Fact) -> Iterator[str]:
+def _fact(kind: Kind, name: str, fact: Fact) -> Iterator[str]:
     yield f"### facts.{name}\n\n{meaning(name, fact)}\n"
     notes = {"configurable": "depends on the settings", "stored": "of the object before an update", "raw": _RAW}
     said = [words for word, words in notes.items() if getattr(fact, word)]
@@ -153,7 +154,7 @@ def _fact(kind: str, name: str, fact: Fact) -> Iterator[str]:
     yield "```text"
     yield from _outline(f"facts.{name}", fact.schema, 0)
     yield "```\n"
-    inputs = sorted({f"`{each.kind}: {'.'.join(map(str, each.keys))}`" for each in inputs_of(kind, name)})
+    inputs = sorted({f"`{each.kind.kind}: {'.'.join(map(str, each.keys))}`" for each in inputs_of(kind, name)})
     if inputs:
         yield f"Reads {', '.join(inputs)}\n"
 

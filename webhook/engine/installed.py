@@ -193,7 +193,7 @@ def _change(known: KnownKind, crd: CRD) -> _Change | None:
         namespaced=namespaced,
         status=version.status,
         schema=version.schema,
-        own=Own(known.gvk.kind, ours_there, version.schema, known.policy, differences),
+        own=Own(Kind(known.gvk.group, known.gvk.kind), ours_there, version.schema, known.policy, differences),
     )
     lost, new, unstated = (_fields(each) for each in (differences.lost, differences.new, differences.unstated))
     widened = _fields(differences.widened - differences.unstated)
@@ -203,7 +203,9 @@ def _change(known: KnownKind, crd: CRD) -> _Change | None:
 def _applicable(known: KnownKind, change: _Change | None, found: Mapping[GroupVersionKind, _Change]) -> KnownKind:
     """The kind with the rules that apply to the installed definitions; itself if nothing of it differs."""
     own = change.differences if change else _NOTHING
-    around = {gvk.kind: each for gvk, each in found.items() if each.known and each.known.api == known.api}
+    around = {
+        Kind(gvk.group, gvk.kind): each for gvk, each in found.items() if each.known and each.known.api == known.api
+    }
     unreliable = {name for name in known.facts if _is_unreliable(known, name, own, around)}
     others = {name: kinds for name in known.facts if (kinds := _others(known, name, around))}
     installed = change.known if change and change.known else known
@@ -243,25 +245,26 @@ def _fitted_default(rule: DefaultRule, schema: Mapping[str, Any]) -> DefaultRule
     return rule if over == rule.over else replace(rule, over=over)
 
 
-def _is_unreliable(known: KnownKind, name: str, own: Differences, around: Mapping[str, _Change]) -> bool:
+def _is_unreliable(known: KnownKind, name: str, own: Differences, around: Mapping[Kind, _Change]) -> bool:
     """Whether a fact may be wrong under the installed definitions, whatever the values.
 
     A raw fact is about the fields of other releases, so it is wrong where another release is installed.
     """
     if known.facts[name].raw and (_fields(own.lost) or _fields(own.new)):
         return True
-    inputs = ((around[kind].differences.lost, keys) for kind, keys in inputs_of(known.gvk.kind, name) if kind in around)
+    read = inputs_of(Kind(known.gvk.group, known.gvk.kind), name)
+    inputs = ((around[kind].differences.lost, keys) for kind, keys in read if kind in around)
     return any(keys[: end + 1] in lost for lost, keys in inputs for end in range(len(keys)))
 
 
-def _others(known: KnownKind, name: str, around: Mapping[str, _Change]) -> dict[Kind, Foreign]:
+def _others(known: KnownKind, name: str, around: Mapping[Kind, _Change]) -> dict[Kind, Foreign]:
     """The kinds that a fact reads of which the installed definition accepts more, and what it reads of them."""
-    read = dict[str, list[Keys]]()
-    for kind, keys in inputs_of(known.gvk.kind, name):
+    read = dict[Kind, list[Keys]]()
+    for kind, keys in inputs_of(Kind(known.gvk.group, known.gvk.kind), name):
         if kind in around and around[kind].differences.accepts_more:
             read.setdefault(kind, []).append(keys)
     return {
-        Kind(known.gvk.group, kind): Foreign(other.own, paths)
+        kind: Foreign(other.own, paths)
         for kind, paths in read.items()
         if (other := around[kind].known) is not None and other.own is not None
     }

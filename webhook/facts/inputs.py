@@ -12,28 +12,29 @@ from typing import NamedTuple
 
 import orjson
 
+from webhook.cluster.view import Kind
+
 __all__ = ["Input", "inputs_of"]
 
 
 class Input(NamedTuple):
-    """A field of a kind; ``keys`` are field names, and ``*`` for every item of a list or every value of a map.
+    """A field of a kind; ``keys`` are field names, and ``*`` for every item of a list or every value of a map."""
 
-    A kind that the catalog does not have is ``group/Kind``.
-    """
-
-    kind: str
+    kind: Kind
     keys: tuple[str, ...]
 
 
 @cache
-def inputs_of(kind: str, fact: str) -> tuple[Input, ...]:
+def inputs_of(kind: Kind, fact: str) -> tuple[Input, ...]:
     """The fields that a fact of a kind reads; none for a fact that reads settings or metadata only."""
-    return tuple(_input(kind, text) for text in _recorded().get(kind, {}).get(fact, ()))
+    recorded = _recorded().get(f"{kind.group}/{kind.kind}", {})
+    return tuple(_input(kind, text) for text in recorded.get(fact, ()))
 
 
-def _input(kind: str, text: str) -> Input:
+def _input(kind: Kind, text: str) -> Input:
     other, separator, path = text.rpartition(":")
-    return Input(other if separator else kind, tuple(path.split(".")))
+    group, _, name = other.partition("/")
+    return Input(Kind(group, name) if separator else kind, tuple(path.split(".")))
 
 
 @cache

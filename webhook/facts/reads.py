@@ -46,6 +46,7 @@ WATCHED: Final = frozenset(
         *(Kind("aim.silogen.ai", kind) for kind in _AIM),
         *(Kind("ome.io", kind) for kind in _OME),
         Kind("inference.llmkube.dev", "InferenceService"),
+        Kind("inference.llmkube.dev", "Model"),
         Kind("llmd.ai", "VariantAutoscaling"),
         Kind("", "Node"),
         Kind("storage.k8s.io", "StorageClass"),

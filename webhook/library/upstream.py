@@ -32,7 +32,7 @@ _OME: Final = (
 UPSTREAM: Final = {
     group: Served(project, frozenset(kinds.split()))
     for group, project, kinds in (
-        ("inference.llmkube.dev", "LLMKube", "GPUQuota InferenceService LoRAAdapter ModelPool ModelRouter"),
+        ("inference.llmkube.dev", "LLMKube", "GPUQuota LoRAAdapter ModelPool ModelRouter"),
         ("foreman.llmkube.dev", "LLMKube", "Agent AgenticTask FleetNode Workload"),
         ("inference.llmaz.io", "llmaz", "BackendRuntime Playground Service"),
         ("ome.io", "OME", _OME),

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from webhook.admission import patch
+from webhook.cluster import Kind
 from webhook.facts import Memo, inputs_of
 from webhook.policy import Dependence, Policy, Rule, meet
 from webhook.schema import DecodeError, Structural
@@ -43,7 +44,7 @@ class Own:
     """
 
     def __init__(
-        self, kind: str, expected: Structural, installed: Structural, policy: Policy, differences: Differences
+        self, kind: Kind, expected: Structural, installed: Structural, policy: Policy, differences: Differences
     ) -> None:
         self.differences = differences
         self._kind, self._expected, self._installed, self._policy = kind, expected, installed, policy

@@ -10,6 +10,7 @@ from webhook.facts.fact import Fact
 from webhook.facts.gguf import missing_shards, quantization_named, quantization_of
 from webhook.facts.llmkube.gpu import parse_layer_split
 from webhook.facts.llmkube.page import classify_page
+from webhook.facts.llmkube.service import SERVICE_FACTS
 from webhook.facts.llmkube.source import SourceKind, classify_source, parse_source
 from webhook.facts.nodes import at, mapping, name_of, namespace_of, text, whole
 from webhook.facts.schemas import BOOLEAN, INTEGER, INTEGERS, STRING, STRINGS, fields
@@ -85,5 +86,6 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "served": Fact(_served, fields(gpus=INTEGER, counts=INTEGERS, runtimes=STRINGS, shared=BOOLEAN)),
         "gguf": Fact(_gguf, fields(missing=STRINGS, alone=BOOLEAN, quantization=STRING, declared=STRING)),
         "layerSplit": Fact(_layer_split, fields(overlaps=STRINGS, gaps=STRINGS)),
-    }
+    },
+    "InferenceService": SERVICE_FACTS,
 }

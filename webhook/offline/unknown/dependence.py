@@ -219,23 +219,17 @@ class Unjudged:
         objects are looked up, the name and the namespace count.
         """
         assert self.kind is not None
-        gvk, read = self.kind.gvk, dict[str, list[Keys]]()
-        for kind, path in inputs_of(gvk.kind, fact):
+        own, read = Kind(self.kind.gvk.group, self.kind.gvk.kind), dict[Kind, list[Keys]]()
+        for kind, path in inputs_of(own, fact):
             read.setdefault(kind, []).append(path)
         for each in self.unknown:
             recorded = each[0] != "metadata" or each in _NAMES
-            if not recorded or any(_meet(each, path) for path in read.get(gvk.kind, ())):
+            if not recorded or any(_meet(each, path) for path in read.get(own, ())):
                 return True
         watched = _Watched(view)
         self.kind.facts[fact].value(judged, watched, settings)
         named = any(each in _NAMES for each in self.unknown)
-        return any(named or self.world.hides(kind, self._read(kind, read)) for kind in watched.kinds)
-
-    @staticmethod
-    def _read(kind: Kind, read: Mapping[str, list[Keys]]) -> list[Keys]:
-        """What is read of a kind of the view; of one that the catalog does not have under its full name."""
-        full = f"{kind.group}/{kind.kind}"
-        return read[full] if full in read else read.get(kind.kind, [])
+        return any(named or self.world.hides(kind, read.get(kind, [])) for kind in watched.kinds)
 
 
 def _errors_that_read(rules: RuleNode, obj: Any, path: Keys) -> Iterator[FieldError]:

@@ -19,7 +19,6 @@ _ESCALATING: Final = {"escalate", "bind", "impersonate", "*"}
 _OTHERS: Final = {
     Kind("", "Node"): "nodes",
     Kind("storage.k8s.io", "StorageClass"): "storageclasses",
-    Kind("inference.llmkube.dev", "InferenceService"): "inferenceservices",
 }
 """Kinds that rules read and that are not in the catalog."""
 
