@@ -1,9 +1,10 @@
 """Settings of every test."""
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.resources.abc import Traversable
+from pathlib import Path
 
 import pytest
 from blockbuster import blockbuster_ctx
@@ -26,9 +27,12 @@ def installed(chosen: Settings) -> catalog.Catalog:
     return load(None, chosen)
 
 
-def load_once(root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS) -> catalog.Catalog:
+def load_once(
+    root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS, packs: Iterable[Path] = ()
+) -> catalog.Catalog:
     """Load the installed catalog once per process, as the server does; it is immutable."""
-    return installed(settings) if root is None else load(root, settings)
+    more = tuple(packs)
+    return installed(settings) if root is None and not more else load(root, settings, packs=more)
 
 
 catalog.load = load_once

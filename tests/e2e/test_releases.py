@@ -100,7 +100,7 @@ def policies(tmp_path: Path, releases: dict[str, dict[str, Any]]) -> Path:
 @pytest.mark.usefixtures("restored")
 def test_releases_with_equal_schemas_are_told_apart_by_their_texts(plane, kubectl, gate, policies, releases):
     file = as_the_chart_lets_it(plane)
-    flags = ("--view=live", f"--view-kubeconfig={file}", f"--policies={policies}")
+    flags = ("--view=live", f"--view-kubeconfig={file}", f"--only-policies={policies}")
     gate.stop()
     gate.start(*flags)
     try:

@@ -322,10 +322,10 @@ def test_the_built_in_policies_are_good_in_every_release(tmp_path: Path) -> None
     copytree(ROOT / "policies" / "llmkube", tmp_path / "llmkube")
     found = catalog.load(tmp_path)
     assert found.releases()["llmkube"].name == "0.9.5"
-    (model,) = found.kinds
+    service, model = found.kinds
     assert not decided(found, "Model", {"source": "hf://a/b", "prefetch": True}).allowed
     assert list(with_installed(found, [])) == [found, ()]
     assert isinstance(
         with_installed(found, [changed("Model", lambda spec: spec["properties"].pop("files"))])[1][0], Deviation
     )
-    assert model.kind == "Model"
+    assert (service.kind, model.kind) == ("InferenceService", "Model")

@@ -32,7 +32,7 @@ def stale_after_reload() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "policies"
         shutil.copytree(ROOT / "policies" / "llmkube", folder / "llmkube")  # one API is loaded quickly
-        with serving("--policies", str(folder), MODELGATE_POLICIES_POLL_SECONDS="0.2") as gate:
+        with serving("--only-policies", str(folder), MODELGATE_POLICIES_POLL_SECONDS="0.2") as gate:
             before, stale = digest(gate), int(stamped_digest(gate) != digest(gate))
             rules = folder / "llmkube" / "model.yaml"
             rules.write_text(rules.read_text() + "\n# changed\n")

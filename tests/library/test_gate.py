@@ -171,7 +171,7 @@ def test_profiles_differ_and_an_unknown_one_is_an_error():
         Gate(profile="hard")
 
 
-def test_rules_of_ones_own_are_used_instead(tmp_path):
+def test_rules_of_ones_own_are_used_beside_the_built_in_ones(tmp_path):
     (tmp_path / "acme" / "crds").mkdir(parents=True)
     (tmp_path / "acme" / "crds" / "widgets.yaml").write_text(yaml.safe_dump(widgets(1)))
     (tmp_path / "acme" / "widget.yaml").write_text("""\
@@ -185,4 +185,4 @@ spec:
 """)
     gate = Gate(policies=tmp_path)
     assert gate.check({**WIDGET, "spec": {"size": 10}}).codes == {"AC201"}
-    assert not gate.check(MODEL).checked
+    assert gate.check(MODEL).checked

@@ -46,7 +46,7 @@ def test_a_changed_rule_is_seen_in_readiness_metric_and_stamp(serve: Callable[..
     """As a mount over the files of the gate changes them: here, a rule that denies only warns from now on."""
     folder = tmp_path / "rules" / "llmkube"
     shutil.copytree(RULES, folder)
-    served = serve("--policies", str(folder.parent))
+    served = serve("--only-policies", str(folder.parent))
     (before,) = digests(served)
     rules = folder / "model.yaml"
     rules.write_text(rules.read_text().replace("    strict: Deny\n", "", 1))

@@ -195,7 +195,7 @@ def test_policies_wait_for_rules_that_are_broken_at_the_start(tmp_path: Path) ->
 
 def test_a_reload_under_load_loses_nothing_and_is_never_half_done(serve: Callable[..., Served], folder: Path) -> None:
     """The two rules of the new set are seen together or not at all."""
-    served = serve("--policies", str(folder), MODELGATE_POLICIES_POLL_SECONDS="0.05")
+    served = serve("--only-policies", str(folder), MODELGATE_POLICIES_POLL_SECONDS="0.05")
     both = frozenset({"LK901", "LK902"})
 
     def said(response: Any) -> frozenset[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import fields
+from pathlib import Path
 
 from webhook.admission.errors import Problem, SettingsError
 from webhook.facts.reads import GROUPS
 from webhook.facts.settings import DEFAULT_SETTINGS, Behaviour, Settings
 
-__all__ = ["add_arguments", "add_release", "add_without", "apis", "chosen"]
+__all__ = ["add_arguments", "add_packs", "add_release", "add_without", "apis", "chosen"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +38,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--aim-namespace", metavar="NAME", help="namespace of AIM's operator (default kaiwo-system)")
     add_release(parser)
+
+
+def add_packs(parser: argparse.ArgumentParser) -> None:
+    """Declare the flag for folders of APIs beside the built-in ones."""
+    parser.add_argument(
+        "--policies",
+        action="append",
+        type=Path,
+        default=[],
+        dest="packs",
+        metavar="DIR",
+        help="folder of APIs of your own, laid out as <api>/crds/ and <api>/<kind>.yaml, or one such API: their kinds "
+        "and rules are added to the built-in ones; repeatable",
+    )
 
 
 def add_release(parser: argparse.ArgumentParser) -> None:

@@ -36,6 +36,7 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument("format", choices=("policies", "static", "crd"), help="what to print")
     parser.add_argument("kind", nargs="?", metavar="KIND", help="export only this kind")
+    choices.add_packs(parser)
     parser.add_argument(
         "--only",
         choices=tuple(_ONLY),
@@ -60,7 +61,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     wanted = options.kind.lower() if options.kind else None
-    loaded = catalog.load(settings=choices.chosen(options)).kinds.values()
+    loaded = catalog.load(settings=choices.chosen(options), packs=options.packs).kinds.values()
     kinds = [known for known in loaded if wanted in {None, known.gvk.kind.lower()}]
     if not kinds:
         say(f"modelgate export: {unknown_kind(options.kind, loaded)}", sys.stderr)

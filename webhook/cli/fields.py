@@ -11,6 +11,7 @@ import yaml
 
 from webhook.admission import patch
 from webhook.admission.stamp import ANNOTATION
+from webhook.cli import choices
 from webhook.cli.exits import USAGE
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Commands, command, unknown_kind
@@ -29,6 +30,7 @@ def add_parser(commands: Commands) -> None:
         "are set by the API server and not listed.",
     )
     parser.add_argument("kind", nargs="?", metavar="KIND", help="list only this kind")
+    choices.add_packs(parser)
     formats = ("table", "argocd", "flux")
     parser.add_argument(
         "--output", "-o", choices=formats, default="table", help="print a snippet for Argo CD or Flux instead"
@@ -36,7 +38,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    loaded = list(_kinds(catalog.load()))
+    loaded = list(_kinds(catalog.load(packs=options.packs)))
     kinds = [known for known in loaded if options.kind is None or known.gvk.kind.lower() == options.kind.lower()]
     if not kinds:
         say(f"modelgate fields: {unknown_kind(options.kind, loaded)}", sys.stderr)

@@ -43,7 +43,7 @@ class Outcomes(NamedTuple):
 
     ``given`` is what the paths hold; ``judge`` reviews one more document beside the objects of ``view``; ``codes``
     gives those of all rules. ``at_commit`` are the reviews of the files as --git has them, by themselves. ``unsure``:
-    the release of an operator is not known well enough for all rules.
+    the release of an operator is not known well enough for all rules. ``packs`` are folders of further rules.
     """
 
     reviews: list[ReviewedManifest]
@@ -56,6 +56,7 @@ class Outcomes(NamedTuple):
     settings: Settings
     at_commit: Sequence[ReviewedManifest] = ()
     unsure: bool = False
+    packs: Sequence[Path] = ()
 
 
 def outcomes(options: argparse.Namespace) -> Outcomes:
@@ -67,7 +68,7 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         SettingsError: a flag with an invalid value.
     """
     settings = choices.chosen(options)
-    built_in = catalog.load(settings=settings)
+    built_in = catalog.load(settings=settings, packs=options.packs)
     there = read_all(options.view)
     crds = read_definitions(options.crds)
     kinds = [*built_in.kinds, *_defined_kinds((*crds, *there))]
@@ -108,7 +109,8 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
 
     remarks = [*decided.remarks, *deviations, *run.judge.remarks]
     view = run.judge.view
-    return Outcomes(shown, remarks, given.problems, given, judge, codes, view, settings, reviews_there, unsure)
+    found = Outcomes(shown, remarks, given.problems, given, judge, codes, view, settings, reviews_there, unsure)
+    return found._replace(packs=options.packs)
 
 
 class _Run(NamedTuple):

@@ -74,6 +74,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--admission-policies", type=Path, metavar="DIR", help=policies)
     choices.add_without(parser, choices.apis(_variable("--without", "") or ""))
     projected.add_arguments(parser, add)
+    choices.add_packs(parser)
     choices.add_arguments(parser)
     parser.set_defaults(**{each.name: _variable(each.name) for each in fields(Settings)})
 
@@ -101,7 +102,9 @@ def _process(options: argparse.Namespace) -> Process:
     policies = None if watched is None else watched.first()
     references = options.view == "live"
     settings, without = choices.chosen(options), options.without
-    rules = audit.load(options.profile, settings, policies, options.kinds, references=references, without=without)
+    rules = audit.load(
+        options.profile, settings, policies, options.kinds, references=references, without=without, packs=options.packs
+    )
     api, reload = Writer(connect(options.kubeconfig)), partial(_reloaded, watched)
     only, controllers = options.only_namespaces, projected.controllers(options, settings, api)
     reach = Reach(only, whole=not only or options.cluster_objects)

@@ -13,6 +13,7 @@ import yaml
 
 from webhook.admission import GroupVersionKind
 from webhook.admission.stamp import ANNOTATION
+from webhook.cli import choices
 from webhook.cli.cases import Case, CaseResult, is_about
 from webhook.cli.exits import GOOD, USAGE
 from webhook.cli.output import say
@@ -39,6 +40,7 @@ def add_parser(commands: Commands) -> None:
         "the same object repaired.",
     )
     parser.add_argument("code", nargs="?", metavar="CODE", help="the code of a finding; without it, list all codes")
+    choices.add_packs(parser)
     parser.add_argument("--source", action="store_true", help="print the Python that its expressions compile to")
 
 
@@ -49,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     if options.code is not None and (told := pod_code(options.code.upper())):
         print("\n".join(told))
         return GOOD
-    loaded = catalog.load()
+    loaded = catalog.load(packs=options.packs)
     if options.code is None:
         print("\n".join(_list(loaded)))
         return GOOD

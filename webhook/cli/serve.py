@@ -31,7 +31,13 @@ def add_parser(commands: Commands) -> None:
         "--policies",
         type=Path,
         metavar="DIR",
-        help="folder of APIs to use instead of the built-in rules; reloaded on change",
+        help="folder of APIs of your own: their kinds and rules are added to the built-in ones; reloaded on change",
+    )
+    add(
+        "--only-policies",
+        type=Path,
+        metavar="DIR",
+        help="folder of APIs to use instead of the built-in ones, as for a fork; reloaded on change",
     )
     add(
         "--admission-policies",

@@ -136,8 +136,9 @@ def load(
     *,
     references: bool = True,
     without: Iterable[str] = (),
+    packs: Iterable[Path] = (),
 ) -> Rules:
-    """The built-in rules, but for the APIs ``without``.
+    """The built-in rules, but for the APIs ``without``, and those of ``packs`` (:func:`webhook.engine.catalog.load`).
 
     Without ``references``, the gate has no view of other objects, and the judgement none.
 
@@ -145,7 +146,7 @@ def load(
         LoadError: with every problem.
     """
     groups = frozenset(GROUPS[api] for api in without)
-    shipped = catalog.load(settings=settings).without(groups)
+    shipped = catalog.load(settings=settings, packs=packs).without(groups)
     options = Options(profile=Profile(profile), settings=settings, references=references)
     return Rules(shipped, shipped, options, None, None, guarded, without=groups).with_policies(policies)
 

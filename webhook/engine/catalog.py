@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import ChainMap
-from collections.abc import Collection, Iterable, Mapping, MutableMapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from webhook.admission import GroupVersionKind
-from webhook.admission.errors import CatalogError
+from webhook.admission.errors import CatalogError, Problem
 from webhook.engine.kept import POLICIES, SHIPPED, Kept
 from webhook.engine.kinds import KnownKind, PolicySource, Preparations, kinds_of, uncompiled
 from webhook.engine.loading import LazyKinds, Loader
@@ -145,9 +145,14 @@ def _likeness(one: str, other: str) -> float:
 
 
 def load(
-    root: Traversable | None = None, settings: Settings = DEFAULT_SETTINGS, shipped: Path = POLICIES / SHIPPED
+    root: Traversable | None = None,
+    settings: Settings = DEFAULT_SETTINGS,
+    shipped: Path = POLICIES / SHIPPED,
+    packs: Iterable[Path] = (),
 ) -> Catalog:
     """Load a folder of APIs, or of one (default: the built-in ``policies``, compiled when a kind is first met).
+
+    ``packs`` are further folders, whose APIs are added. None of them may claim a kind, or codes, of another one.
 
     The digest covers the ``settings``, too, because they change what the rules decide. Built-in policies that are
     compiled already are read from ``shipped``, and run: only the installer may write there.
@@ -157,12 +162,18 @@ def load(
         SettingsError: a setting names a release that does not exist.
     """
     loader = Loader(built_in=root is None)
-    for folder in _apis(POLICIES if root is None else root):
-        if folder.is_dir() and not folder.name.startswith(("_", ".")):
-            loader.api(folder)
+    for api in _folders(POLICIES if root is None else root):
+        loader.api(api)
+    kept = Kept(loader.digest.digest(), shipped)
+    for folder in packs:
+        found = [*_folders(folder)] if folder.is_dir() else []
+        if not found:
+            message = "is not a folder of APIs: each API is a folder with crds/ and policies"
+            loader.problems.append(Problem(str(folder), "", message))
+        for each in found:
+            loader.add(each)
     if loader.problems:
         raise CatalogError(loader.problems)
-    kept = Kept(loader.digest.digest(), shipped)
     loader.digest.update(repr(replace(settings, releases=())).encode())
     preparations = Preparations()
     kinds = LazyKinds(loader, kept, preparations) if loader.waiting else loader.kinds
@@ -170,6 +181,7 @@ def load(
     return loaded.under(chosen(loader.packs, settings.releases)) if settings.releases else loaded
 
 
-def _apis(root: Traversable) -> list[Traversable]:
+def _folders(root: Traversable) -> Iterator[Traversable]:
     """The folders of APIs; a folder with definitions is itself one."""
-    return [root] if root.joinpath("crds").is_dir() else entries(root)
+    found = [root] if root.joinpath("crds").is_dir() else entries(root)
+    return (each for each in found if each.is_dir() and not each.name.startswith(("_", ".")))

@@ -87,7 +87,7 @@ class Preparations(dict[GroupVersionKind, Prepared]):
 
 def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:
     """The served versions of a definition, without policies."""
-    facts, wholes = FACTS.get(api, {}).get(crd.kind, {}), WHOLES.get(api, {}).get(crd.kind)
+    facts, wholes = FACTS.get(pack.facts, {}).get(crd.kind, {}), WHOLES.get(pack.facts, {}).get(crd.kind)
     for version in crd.versions.values():
         if version.served:
             gvk = GroupVersionKind(crd.group, version.name, crd.kind)

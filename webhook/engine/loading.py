@@ -45,10 +45,14 @@ class Loader:
         self.problems: list[Problem] = []
         self.digest = hashlib.sha256()
         self._codes: dict[str, str] = {}
+        self._owned: dict[str, str] = {}  # two letters of codes, and the pack that has them
 
     def api(self, folder: Traversable) -> None:
         """Load ``<api>/crds/*.yaml`` and ``*.json``, then the policies ``<api>/*.yaml`` for these kinds."""
         crds, name = folder.joinpath("crds"), f"{folder.name}/crds"
+        if folder.name in self.packs:
+            self.problems.append(Problem(str(folder), "", f"there is a pack {folder.name} already; rename the folder"))
+            return
         try:
             self.packs[folder.name] = Pack.of(folder, trusted=self.built_in)
         except LoadError as error:
@@ -72,6 +76,12 @@ class Loader:
                 self._policy(folder.name, document, policies.parse_policy(document))
             except LoadError as error:
                 self.problems += error.problems
+
+    def add(self, folder: Traversable) -> None:
+        """Load an API beside those that are there, which is not trusted."""
+        self.built_in = False
+        self._owned |= {letters: api for api, pack in self.packs.items() for letters in pack.codes}
+        self.api(folder)
 
     def waiting_for(self, gvk: GroupVersionKind) -> KnownKind:
         """A kind with the policies that wait for it, which are read when they are needed."""
@@ -104,7 +114,11 @@ class Loader:
                 yield f"{name}/{file.name}", content.decode()
 
     def _crd(self, api: str, crd: CRD) -> None:
-        self.kinds.update({kind.gvk: kind for kind in kinds_of(api, crd, self.packs[api])})
+        found = {kind.gvk: kind for kind in kinds_of(api, crd, self.packs[api])}
+        for gvk in found.keys() & self.kinds.keys():
+            message = f"{gvk} is defined in pack {self.kinds[gvk].api} already; remove it from {api}/crds"
+            self.problems.append(Problem(f"{api}/crds", "", message))
+        self.kinds.update({gvk: kind for gvk, kind in found.items() if gvk not in self.kinds})
 
     def _policy(self, api: str, origin: Document, document: PolicyDocument) -> None:
         target = document.spec.target
@@ -144,7 +158,11 @@ class Loader:
 
     def _claim(self, document: PolicyDocument, origin: Document) -> None:
         """Check that a code names one rule in the whole catalog."""
-        name = document.metadata.name
+        name, api = document.metadata.name, origin.source.partition("/")[0]
+        for letters in dict.fromkeys(code[:2] for code in document.codes):
+            if self._owned.setdefault(letters, api) != api:
+                message = f"codes of pack {self._owned[letters]} begin with {letters}; use other letters"
+                self.problems.append(Problem(f"{origin.source}:{origin.line}", "", message))
         for code in document.codes:
             owner = self._codes.setdefault(code, name)
             if owner != name:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -36,7 +36,7 @@ class Gate:
     Args:
         view: the objects that there are: those that others refer to, and those that are updated.
         crds: CustomResourceDefinitions: of kinds that Modelgate does not know, or of another release of those it knows.
-        policies: a folder of rules to use instead of the built-in ones: ``<api>/<kind>.yaml`` and ``<api>/crds/``.
+        policies: folders of APIs of your own, beside the built-in ones: ``<api>/<kind>.yaml`` and ``<api>/crds/``.
         admission_policies: a folder of ValidatingAdmissionPolicies and MutatingAdmissionPolicies, which count, too.
         profile: ``standard``, ``strict`` (denies by more rules) or ``audit`` (only warns).
         complete: whether an object that is not in the view does not exist. Otherwise it may, and a reference to it only
@@ -53,7 +53,7 @@ class Gate:
         *,
         view: Sources = (),
         crds: Sources = (),
-        policies: str | Path | None = None,
+        policies: str | Path | Sequence[str | Path] = (),
         admission_policies: str | Path | None = None,
         profile: Literal["standard", "strict", "audit"] = "standard",
         complete: bool | None = None,
@@ -64,7 +64,8 @@ class Gate:
         checked = Definitions.among(definitions)
         if checked.refused:
             raise CatalogError(list(_refused(definitions, checked)))
-        loaded = catalog.load(None if policies is None else Path(policies), settings)
+        folders = (policies,) if isinstance(policies, str | Path) else policies
+        loaded = catalog.load(settings=settings, packs=map(Path, folders))
         installed, deviations = with_installed(loaded, [each.value for each in definitions], trusted=False)
         self.remarks = tuple(str(each) for each in deviations if each.is_notable)
         """What is to be said of definitions of other releases: which rules do not apply to them."""

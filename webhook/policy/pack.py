@@ -26,11 +26,14 @@ class _Model(BaseModel):
 
 class Spec(_Model):
     """``operator``: its name in texts. ``documented``: the release that rules without a range and the definitions in
-    ``crds`` describe; an API without it knows no releases.
+    ``crds`` describe; an API without it knows no releases. ``codes``: the two letters with which its codes begin; no
+    other pack may have them. ``facts``: the facts of Modelgate that its rules read, which are those of an API.
     """
 
     operator: Annotated[str, StringConstraints(min_length=1, max_length=60, strip_whitespace=True)]
     documented: Annotated[str, AfterValidator(_release)] | None = None
+    codes: list[Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")]] = []
+    facts: str = ""
 
 
 class Metadata(_Model):

@@ -86,11 +86,12 @@ class Reloader(Generic[T]):
         self._outcomes.labels("taken").inc()
 
 
-def rules(gate: Gate, folder: Path) -> Reloader[Catalog]:
-    """A reloader for the rules: a folder of APIs."""
+def rules(gate: Gate, folder: Path, *, alone: bool = True) -> Reloader[Catalog]:
+    """A reloader for the rules: a folder of APIs, ``alone`` or beside the built-in ones."""
 
     def load() -> Catalog:
-        found = catalog.load(folder, gate.state.options.settings)
+        settings = gate.state.options.settings
+        found = catalog.load(folder, settings) if alone else catalog.load(settings=settings, packs=[folder]).compiled()
         if not found.kinds:  # the files may not be mounted yet, and an empty catalog would admit everything
             raise CatalogError([Problem(str(folder), "", "no API found")])
         return found

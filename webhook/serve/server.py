@@ -266,12 +266,14 @@ def _events(gate: Gate, settings: Settings) -> Iterator[Background]:
 
 def _rules(gate: Gate, settings: Settings, hangup: Hangup) -> Iterator[Background]:
     """Load the rules and the admission policies; those from folders are reloaded on change."""
-    if settings.policies is None:
+    if settings.only_policies is not None:
+        yield _reloaded(rules(gate, settings.only_policies), settings, hangup)
+    elif settings.policies is not None:
+        yield _reloaded(rules(gate, settings.policies, alone=False), settings, hangup)
+    else:
         gc.disable()  # nothing of it becomes garbage, and each collection would look at all of it
         gate.use(catalog.load(settings=settings.facts).compiled())
         gc.enable()
-    else:
-        yield _reloaded(rules(gate, settings.policies), settings, hangup)
     if settings.admission_policies is not None:
         yield _reloaded(admission_policies(gate, settings.admission_policies), settings, hangup)
 

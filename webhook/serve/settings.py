@@ -39,7 +39,9 @@ class Settings(BaseModel):
     tls_dir: Path
     profile: Profile = Profile.STANDARD
     policies: Path | None = None
-    """A folder of APIs, laid out as ``policies/``, to use instead of the built-in one; reloaded on change."""
+    """A folder of APIs, laid out as ``policies/``, beside the built-in ones; reloaded on change."""
+    only_policies: Path | None = None
+    """Such a folder, to use instead of the built-in one."""
     admission_policies: Path | None = None
     """A folder of Kubernetes' own policies (ValidatingAdmissionPolicy and MutatingAdmissionPolicy) with their bindings
     and params, evaluated beside the built-in rules; reloaded on change."""

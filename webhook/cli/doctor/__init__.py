@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import Final
 
+from webhook.cli import choices
 from webhook.cli.doctor.checks import (
     certificates,
     configurations,
@@ -47,6 +48,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "doctor", help="find what is wrong with an installation", description=_DESCRIPTION, formatter_class=raw
     )
+    choices.add_packs(parser)
     add = parser.add_argument
     add("manifests", nargs="*", metavar="FILE", help="rendered manifests instead of a cluster; - for standard input")
     add_cluster(parser)
@@ -58,7 +60,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(options: argparse.Namespace) -> int:
     """Exit code 0 without errors, 1 with errors, 2 if the cluster cannot be asked."""
-    loaded = catalog.load()
+    loaded = catalog.load(packs=options.packs)
     if options.manifests:
         snapshot = from_files(options.manifests, sys.stdin.read() if "-" in options.manifests else "")
     else:

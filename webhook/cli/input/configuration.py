@@ -121,6 +121,10 @@ def _add_paths(options: argparse.Namespace, file: _File | None, found: Configura
     folder = file.path.parent
     options.view = [*options.view, *(_inside(folder / each, "view", file) for each in found.view)]
     options.crds = [*options.crds, *(_inside(folder / each, "crds", file) for each in found.crds)]
+    if found.policies and options.commit is not None:
+        message = "are not read at a commit; give them by --policies"
+        raise SettingsError([Problem(str(file.name), "policies", message)])
+    options.packs = [*options.packs, *(_inside(folder / each, "policies", file) for each in found.policies)]
     if options.admission_policies is None and found.admission_policies is not None:
         options.admission_policies = _inside(folder / found.admission_policies, "admissionPolicies", file)
 

@@ -41,6 +41,7 @@ class Configuration(_Model):
     references: Literal["open", "closed"] | None = Field(default=None, description="As --references.")
     view: list[str] = Field(default=[], description="Manifests or folders of existing objects, as --view.")
     crds: list[str] = Field(default=[], description="CustomResourceDefinitions or folders of them, as --crds.")
+    policies: list[str] = Field(default=[], description="Folders of APIs of your own, as --policies.")
     admission_policies: str | None = Field(default=None, description="As --admission-policies.")
     exclude: list[str] = Field(default=[], description="Patterns of paths to skip, as --exclude.")
     ignore: list[str] = Field(default=[], description="Codes of warnings to leave out, as --ignore.")

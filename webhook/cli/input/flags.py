@@ -113,6 +113,7 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
         choices=[profile.value for profile in Profile],
         help="how strict to be (default standard)",
     )
+    choices.add_packs(parser)
     choices.add_arguments(parser)
 
 

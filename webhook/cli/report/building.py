@@ -28,7 +28,7 @@ _SHOWN: Final = 5
 
 def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report:
     """The report; ``ignored`` are the codes of warnings to leave out, ``docs`` is the address of the site or ""."""
-    report = Report([], outcomes.remarks, outcomes.problems, outcomes.given.skipped, docs=docs)
+    report = Report([], outcomes.remarks, outcomes.problems, outcomes.given.skipped, docs=docs, packs=outcomes.packs)
     report.unread = outcomes.given.unread
     report.unjudged = [*_unjudged(outcomes), *_values_of_charts(outcomes.given.documents)]
 

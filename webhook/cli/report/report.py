@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 from webhook.admission.errors import Problem
 from webhook.library.changes import Change
@@ -46,7 +47,7 @@ class Report:
     ``skipped`` counts what is not read, by its reason; ``unread`` is the part of it that is not YAML or JSON.
     ``before`` counts the findings that are not new and not listed. ``unjudged`` says which values are not judged, a
     sentence for each reason. ``clean`` counts the objects without findings that are not listed. ``docs`` is the address
-    of the site with a page for each rule, "" if it is not known.
+    of the site with a page for each rule, "" if it is not known. ``packs`` are folders of further rules.
     """
 
     objects: list[ObjectReport]
@@ -59,6 +60,7 @@ class Report:
     unread: list[Problem] = field(default_factory=list)
     unjudged: list[Problem] = field(default_factory=list)
     before: int = 0
+    packs: Sequence[Path] = ()
 
     def count(self, verdict: Result) -> int:
         return sum(each.verdict is verdict for each in self.objects)

@@ -30,7 +30,7 @@ def render(report: Report) -> str:
     kinds: dict[str, GroupVersionKind] = {}
     for each, found in report.findings():
         kinds.setdefault(found.code, kind_of(each.document.value))
-    rules, loaded = sorted(kinds), catalog.load()
+    rules, loaded = sorted(kinds), catalog.load(packs=report.packs)
     run = {
         "tool": {
             "driver": {

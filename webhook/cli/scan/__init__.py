@@ -87,7 +87,7 @@ def _rules(options: argparse.Namespace) -> Rules:
     policies = audit.native_policies(folder) if folder is not None else None
     if policies is not None and not policies:
         raise CatalogError([Problem(str(folder), "", "no ValidatingAdmissionPolicy that judges a stored object found")])
-    return audit.load(options.profile or "standard", choices.chosen(options), policies)
+    return audit.load(options.profile or "standard", choices.chosen(options), policies, packs=options.packs)
 
 
 def _kinds(words: Iterable[str], rules: Rules) -> Collection[str]:

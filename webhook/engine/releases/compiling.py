@@ -37,7 +37,7 @@ def compiled_source(known: KnownKind, source: PolicySource) -> Policy:
     Raises:
         CatalogError: with every problem of these rules.
     """
-    again = partial(_given, known.schema, known.api, known.gvk.kind)
+    again = partial(_given, known.schema, known.pack.facts, known.gvk.kind)
     return policies.compile_policy(*source, *again(), again, known.in_force.holds)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from webhook.admission.errors import CatalogError, Problem
+from webhook.facts import FACTS
 from webhook.manifests import documents, links
 from webhook.manifests.folders import entries
 from webhook.policy import node_at
@@ -75,6 +77,8 @@ class Pack:
     folder: Traversable = field(repr=False)
     operator: str = ""
     documented: str | None = None
+    codes: Sequence[str] = ()
+    facts: str = ""
     trusted: bool = field(default=True, repr=False)
     _schemas: dict[str, _Later] = field(default_factory=dict, init=False, compare=False, repr=False)
 
@@ -98,6 +102,9 @@ class Pack:
         from webhook.policy.pack import parse_pack  # noqa: PLC0415 - pydantic takes 60 ms
 
         pack = cls(folder, **parse_pack(document), trusted=False)
+        if pack.facts and pack.facts not in FACTS:
+            message = f'there are no facts "{pack.facts[:60]}"; {closest(pack.facts, FACTS)}'
+            raise CatalogError([Problem(f"{document.source}:{document.line}", "spec.facts", message)])
         if pack.documented is not None and pack.documented not in pack.releases:
             message = str(_failure(pack.table.named, pack.documented))
             raise CatalogError([Problem(f"{document.source}:{document.line}", "spec.documented", message)])
@@ -167,6 +174,12 @@ def _has(schema: Mapping[str, Any], keys: Sequence[str]) -> bool:
 
 def _is_release(name: str) -> bool:
     return _failure(version, name) is None
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """What to use instead of an unknown name."""
+    near = get_close_matches(name, known, 1)
+    return f"use {near[0]}" if near else f"use one of {', '.join(known)}"
 
 
 def _failure(function: Callable[[str], object], text: str) -> ValueError | None:

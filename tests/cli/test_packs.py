@@ -1,0 +1,210 @@
+"""A folder of one's own adds its kinds and rules to the built-in ones, in every command."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from modelgate import Gate
+from webhook.cli import main
+from webhook.engine import catalog
+from webhook.engine.catalog import POLICIES
+
+Capture = pytest.CaptureFixture[str]
+
+CRD = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "widgets.acme.example.com"},
+    "spec": {
+        "group": "acme.example.com",
+        "scope": "Namespaced",
+        "names": {"kind": "Widget", "plural": "widgets", "singular": "widget", "listKind": "WidgetList"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}},
+                    }
+                },
+            }
+        ],
+    },
+}
+POLICY = """\
+apiVersion: modelgate.dev/v1alpha1
+kind: Policy
+metadata: {name: acme-widget}
+spec:
+  target: {group: acme.example.com, versions: [v1], kind: Widget}
+  defaults:
+  - {code: AC101, path: spec.size, value: "3", because: a usual size}
+  validations:
+  - {code: AC201, at: spec.size, rule: self < 9, message: is too big; use less than 9, docs: Widgets are small.}
+"""
+PACK = """\
+apiVersion: modelgate.dev/v1alpha1
+kind: Pack
+metadata: {name: acme}
+spec: {operator: Acme, codes: [AC]%s}
+"""
+WIDGET = "apiVersion: acme.example.com/v1\nkind: Widget\nmetadata: {name: a, namespace: b}\nspec: {size: 10}\n"
+MODEL = (
+    "apiVersion: inference.llmkube.dev/v1alpha1\nkind: Model\nmetadata: {name: a, namespace: b}\nspec: {source: ab}\n"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of one API, and beside it manifests."""
+    pack = tmp_path / "packs" / "acme"
+    (pack / "crds").mkdir(parents=True)
+    (pack / "crds" / "widgets.yaml").write_text(yaml.safe_dump(CRD))
+    (pack / "widget.yaml").write_text(POLICY)
+    (pack / "pack.yaml").write_text(PACK % "")
+    (tmp_path / "objects.yaml").write_text(f"{WIDGET}---\n{MODEL}")
+    return tmp_path
+
+
+def run(capsys: Capture, *args: object) -> tuple[int, str]:
+    code = main(list(map(str, args)))
+    out, err = capsys.readouterr()
+    return code, out + err
+
+
+COMMANDS = [
+    (("check", "--no-config", "FILE"), 1, ["AC201 error: spec.size", "LK201 warning"]),
+    (("check", "--no-config", "FILE", "-o", "sarif"), 1, ['"id": "AC201"', "Widgets are small."]),
+    (("normalise", "--no-config", "FILE"), 1, ["AC201"]),
+    (("explain", "--no-config", "FILE"), 0, ["Widget b/a"]),
+    (("scan", "FILE"), 1, ["AC201", "LK201"]),
+    (("rule", "AC201"), 0, ["Widgets are small."]),
+    (("rule",), 0, ["AC201", "LK201"]),
+    (("fields", "Widget"), 0, ["spec.size"]),
+    (("export", "policies", "Widget"), 0, ["object.spec.size < 9", "acme-widget"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"), [pytest.param(*each, id=" ".join(each[0][:2])) for each in COMMANDS]
+)
+def test_a_command_has_the_kinds_and_rules_of_a_folder_beside_the_built_in_ones(
+    command: tuple[str, ...], code: int, said: list[str], folder: Path, capsys: Capture
+) -> None:
+    given = [str(folder / "objects.yaml") if each == "FILE" else each for each in command]
+    got, text = run(capsys, *given, "--policies", folder / "packs")
+    assert [each for each in said if each not in text] == []
+    assert got == code, text
+
+
+def test_a_folder_may_be_that_of_one_api(folder: Path, capsys: Capture) -> None:
+    text = run(capsys, "check", "--no-config", folder / "objects.yaml", "--policies", folder / "packs" / "acme")[1]
+    assert "AC201" in text
+
+
+def test_a_gate_has_them_too(folder: Path) -> None:
+    gate = Gate(policies=folder / "packs")
+    assert gate.check(WIDGET).codes == {"AC201"}
+    assert gate.check(MODEL).codes == {"LK201"}
+
+
+def test_the_configuration_names_them(folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    subprocess.run(["git", "init", "-q"], check=True)
+    Path(".modelgate.yaml").write_text("policies: [packs]\n")
+    assert "AC201" in run(capsys, "check", "objects.yaml")[1]
+
+
+def test_those_of_a_configuration_are_not_read_at_a_commit(
+    folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The working tree must not decide there."""
+    monkeypatch.chdir(folder)
+    Path(".modelgate.yaml").write_text("policies: [packs]\n")
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "one"]):
+        subprocess.run(["git", *command], check=True)
+    code, text = run(capsys, "check", "--git", "HEAD", "objects.yaml")
+    assert code == 64
+    assert "policies: are not read at a commit; give them by --policies" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        pytest.param(
+            lambda pack: (pack / "widget.yaml").write_text(POLICY.replace("AC", "LK")),
+            "acme/widget.yaml:1: codes of pack llmkube begin with LK; use other letters",
+            id="codes of another pack",
+        ),
+        pytest.param(
+            lambda pack: pack.rename(pack.with_name("ome")),
+            "there is a pack ome already; rename the folder",
+            id="the name of another pack",
+        ),
+        pytest.param(
+            lambda pack: (pack / "crds" / "models.yaml").write_text(
+                (Path(str(POLICIES)) / "llmkube" / "crds" / "models.yaml").read_text()
+            ),
+            "Model.v1alpha1.inference.llmkube.dev is defined in pack llmkube already; remove it from acme/crds",
+            id="a kind of another pack",
+        ),
+        pytest.param(
+            lambda pack: (pack / "pack.yaml").write_text(PACK % ", facts: llmcube"),
+            'there are no facts "llmcube"; use llmkube',
+            id="unknown facts",
+        ),
+        pytest.param(
+            lambda pack: (pack / "pack.yaml").write_text(PACK % ", code: [AC]"),
+            "unknown field",
+            id="an unknown field",
+        ),
+        pytest.param(
+            lambda pack: (pack / "pack.yaml").write_text((PACK % "").replace("[AC]", "[acme]")),
+            "should match pattern",
+            id="letters in lower case",
+        ),
+    ],
+)
+def test_what_contradicts_another_pack_is_an_error_with_its_place(
+    change, message: str, folder: Path, capsys: Capture
+) -> None:
+    change(folder / "packs" / "acme")
+    code, text = run(capsys, "check", "--no-config", folder / "objects.yaml", "--policies", folder / "packs")
+    assert code in {2, 64}
+    assert message in text
+    assert "Traceback" not in text
+
+
+@pytest.mark.parametrize("name", ["nowhere", "objects.yaml"])
+def test_what_is_not_a_folder_of_apis_is_an_error(name: str, folder: Path, capsys: Capture) -> None:
+    code, text = run(capsys, "check", "--no-config", folder / "objects.yaml", "--policies", folder / name)
+    assert code == 2
+    assert f"{folder / name}: is not a folder of APIs: each API is a folder with crds/ and policies" in text
+
+
+def test_facts_belong_to_a_pack_and_not_to_the_name_of_its_folder(tmp_path: Path) -> None:
+    ours = tmp_path / "mine"
+    for source in (Path(str(POLICIES)) / "llmkube").rglob("*"):
+        if source.is_file():
+            target = ours / source.relative_to(Path(str(POLICIES)) / "llmkube")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(source.read_bytes())
+    loaded = catalog.load(ours)
+    (model,) = (known for gvk, known in loaded.kinds.items() if gvk.kind == "Model")
+    assert model.api == "mine"
+    assert "source" in model.facts
+
+
+def test_the_digest_covers_them(folder: Path) -> None:
+    one = catalog.load(packs=[folder / "packs"])
+    assert one.digest != catalog.load().digest
+    (folder / "packs" / "acme" / "widget.yaml").write_text(POLICY.replace("9", "8"))
+    assert catalog.load(packs=[folder / "packs"]).digest != one.digest
+    assert json.dumps([str(gvk) for gvk in one.kinds][-1]) == '"Widget.v1.acme.example.com"'
