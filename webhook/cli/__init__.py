@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "demo": ("webhook.cli.demo", "show the webhook at work, without a cluster"),
     "normalise": ("webhook.cli.normalise", "print manifests with all defaults, as a cluster would store them"),
     "test": ("webhook.cli.test", "run test cases of policies"),
+    "pack": ("webhook.cli.pack", "make a folder of policies for definitions of your own"),
     "rule": ("webhook.cli.rule", "explain one rule"),
     "export": ("webhook.cli.export", "export rules as Kubernetes admission policies or as CRD rules"),
     "fields": ("webhook.cli.fields", "list every field that Modelgate may set"),
