@@ -161,12 +161,14 @@ def is_quantity_of(text: Any, number: Any, known: KnownKind) -> bool:
 @law
 @given(objects())
 def test_what_the_user_wrote_stays(one: Given) -> None:
-    """But a null and an empty object, which are as good as absent, and what the rules say is not the user's.
+    """But a null and an empty object, which are as good as absent, and what the rules say is not the user's; nor is the
+    stamp.
 
     A number may become a quantity with the same value.
     """
     rules = one.known.policy.defaults
     ours = [rule.path.keys for rule in rules if rule.overwrites or rule.over is not MISSING]
+    ours.append(("metadata", "annotations", ANNOTATION))
     after = dict(leaves(one.mutated(one.object)))
     for place, value in leaves(one.object):
         if value is not None and value != {} and not any(is_below(place, path) for path in ours):

@@ -100,7 +100,7 @@ def test_letters_are_those_of_no_built_in_pack(tmp_path: Path) -> None:
         (lambda crd: crd.update(kind="Widget"), "no CustomResourceDefinition found"),
     ],
 )
-def test_a_definition_that_is_none_is_an_error(change, message: str, tmp_path: Path, capsys: Capture) -> None:
+def test_a_definition_with_a_mistake_is_an_error(change, message: str, tmp_path: Path, capsys: Capture) -> None:
     document = yaml.safe_load(yaml.safe_dump(CRD))
     change(document)
     path = tmp_path / "crd.yaml"

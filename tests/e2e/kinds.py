@@ -49,4 +49,9 @@ class Row:
         return {"apiVersion": self.apiVersion, "kind": self.kind, "metadata": {"name": name, **metadata}, "spec": spec}
 
 
+def row_of(kind: str) -> Row:
+    """The row of a kind; of the two InferenceServices, OME's."""
+    return [row for row in KINDS if row.kind == kind][-1]
+
+
 KINDS = [Row(**row) for row in yaml.safe_load(Path(__file__).with_name("kinds.yaml").read_text())]

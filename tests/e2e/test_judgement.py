@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.audit import Outlet, outlet
 from tests.e2e import judged
-from tests.e2e.kinds import KINDS
+from tests.e2e.kinds import KINDS, row_of
 from tests.e2e.models import model
 from tests.e2e.processes import wait_until
 from tests.e2e.reconciling import Reconciler, condition, events
@@ -150,7 +150,7 @@ def test_a_new_rule_is_applied_to_what_is_stored_without_a_touch_and_cleared_wit
     ],
 )
 def test_what_refers_to_a_deleted_object_is_refused_until_it_is_back(kubectl, reconciler, gone, kind):  # noqa: ARG001
-    row = [each for each in KINDS if each.kind == kind][-1]  # of the two InferenceServices, OME's
+    row = row_of(kind)
     other = next(each for each in KINDS if each.kind == gone[0])
     name = f"good-{kind.lower()}"
     kubectl("delete", other.resource, gone[1])

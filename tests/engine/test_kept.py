@@ -52,7 +52,7 @@ def test_every_kind_is_kept_and_nothing_is_compiled_again(
 ) -> None:
     monkeypatch.setattr("webhook.engine.loading.compiled", lambda known: pytest.fail(str(known.gvk)))
     loaded = load_anew(shipped=folder).compiled()
-    assert len(list(folder.iterdir())) == len(loaded.kinds) == 19
+    assert len(list(folder.iterdir())) == len(loaded.kinds) == 20
 
 
 @pytest.mark.parametrize("kind", ["Model", "InferenceService", "AIMService"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.kinds import KINDS, merged
+from tests.e2e.kinds import merged, row_of
 from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
 from webhook.library.review import review
@@ -115,7 +115,7 @@ EXAMPLES: list[tuple[str, dict[str, Any], str]] = [
 
 def warnings(kind: str, change: Any) -> Iterator[str]:
     """The codes of the warnings; an error fails the test."""
-    (row,) = (row for row in KINDS if row.kind == kind)
+    row = row_of(kind)
     result = review(Document("", 1, row.object("example", change, namespace="default")), LOADED, MemoryView(), OPTIONS)
     assert [str(cause) for cause in result.validation.causes] == []
     yield from (warning.code for warning in result.validation.warnings if warning.code)

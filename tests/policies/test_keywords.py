@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.e2e.kinds import KINDS
+from tests.e2e.kinds import row_of
 from tests.tools.references import kind
 from tools.coverage.seeds import DOCUMENTS
 from tools.coverage.sentences import answered
@@ -66,7 +66,7 @@ def test_a_keyword_tells_a_broken_object_from_a_good_one(reference: str) -> None
 
 
 def base(name: str) -> Schema:
-    (row,) = (row for row in KINDS if row.kind == name)
+    row = row_of(name)
     return deepcopy({**row.object("a", namespace="default"), "status": deepcopy(row.status)})
 
 

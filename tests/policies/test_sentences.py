@@ -18,7 +18,7 @@ import pytest
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from tests.e2e.kinds import KINDS
+from tests.e2e.kinds import KINDS, row_of
 from tests.kinds import known_kind
 from tests.policies.test_cases import files, read
 from tests.policies.test_keywords import base, node, placed
@@ -53,7 +53,7 @@ class Row(BaseModel):
     annotations: dict[str, str] = Field(default_factory=dict)
 
     def case(self, change: dict[str, Any]) -> Case:
-        (base,) = (row for row in KINDS if row.kind == self.kind)
+        base = row_of(self.kind)
         metadata = {"namespace": "default", "labels": self.labels, "annotations": self.annotations}
         obj = base.object("of-the-row", change, **metadata)
         return Case.model_validate({"name": self.of[0], "object": obj, "others": self.others, "expect": {}})
