@@ -13,6 +13,7 @@ from webhook.engine import catalog
 from webhook.engine.catalog import POLICIES
 
 Capture = pytest.CaptureFixture[str]
+ROOT = Path(__file__).resolve().parents[2]
 
 CRD = {
     "apiVersion": "apiextensions.k8s.io/v1",
@@ -208,3 +209,19 @@ def test_the_digest_covers_them(folder: Path) -> None:
     (folder / "packs" / "acme" / "widget.yaml").write_text(POLICY.replace("9", "8"))
     assert catalog.load(packs=[folder / "packs"]).digest != one.digest
     assert json.dumps([str(gvk) for gvk in one.kinds][-1]) == '"Widget.v1.acme.example.com"'
+
+
+@pytest.mark.parametrize("pack", sorted((ROOT / "packs").iterdir()), ids=lambda pack: pack.name)
+def test_the_cases_of_a_pack_of_the_repository_pass_and_cover_its_codes(pack: Path, capsys: Capture) -> None:
+    assert main(["test", str(pack), "--coverage"]) == 0, capsys.readouterr().out
+
+
+def test_todays_aim_is_judged_by_its_pack(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "service.yaml"
+    file.write_text(
+        "apiVersion: aim.eai.amd.com/v1alpha1\nkind: AIMService\nmetadata: {name: a, namespace: b}\n"
+        "spec: {model: {name: llama}, minReplicas: 3, maxReplicas: 1}\n"
+    )
+    assert "not checked: 1 aim.eai.amd.com/v1alpha1" in run(capsys, "check", "--no-config", file)[1]
+    said = run(capsys, "check", "--no-config", file, "--policies", ROOT / "packs" / "aim-engine")[1]
+    assert "AE201 warning: spec.minReplicas: minReplicas 3 exceeds maxReplicas 1" in said
