@@ -203,6 +203,19 @@ def test_facts_belong_to_a_pack_and_not_to_the_name_of_its_folder(tmp_path: Path
     assert "source" in model.facts
 
 
+def test_a_variable_may_read_one_that_is_a_constant(folder: Path) -> None:
+    policy = POLICY.replace("  defaults:", "  variables: [%s, %s]\n  defaults:") % (
+        "{name: mode, expression: \"'small'\"}",
+        "{name: isSmall, expression: \"variables.mode in ['small', 'tiny']\"}",
+    )
+    policy = policy.replace("rule: self < 9", "rule: '!variables.isSmall || self < 9'")
+    (folder / "packs" / "acme" / "widget.yaml").write_text(policy)
+    loaded = catalog.load(packs=[folder / "packs"])
+    (known,) = (known for gvk, known in loaded.kinds.items() if gvk.kind == "Widget")
+    assert loaded.prepared(known).prepare().rules.others == frozenset()
+    assert Gate(policies=folder / "packs").check(WIDGET).codes == {"AC201"}
+
+
 def test_the_digest_covers_them(folder: Path) -> None:
     one = catalog.load(packs=[folder / "packs"])
     assert one.digest != catalog.load().digest

@@ -160,7 +160,7 @@ class VariablesWriter(SharingWriter):
             return late or Code(self.name(f"S.variable({name!r})"), self.type_of(expr), is_name=True)
         for need in hoisted.needs:
             self.require(Code(need, DYN, absent="None"))
-        if hoisted.at is None:
+        if hoisted.at is None and not hoisted.code.is_literal:
             self.touched.add(hoisted.code.text)
         if self._hoisting is not None:
             self._hoisting.reads.append(hoisted)
