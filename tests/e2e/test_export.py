@@ -249,13 +249,13 @@ def test_exported_crds_are_accepted_and_enforced(plane, gate, client, loaded):
     """All kinds at once; then, of each that has rules a CRD can hold, an object of a case that breaks one."""
     plain = definitions("--profile=audit")  # under which nothing denies
     strict = definitions("--profile=strict")
-    broken = {each.known.gvk.kind: (each, code) for each in questions(loaded) if (code := broken_rule(each, strict))}
+    broken = {named(each.known): (each, code) for each in questions(loaded) if (code := broken_rule(each, strict))}
     with_rules = {kind for kind, crd in strict.items() if crd != plain[kind]}
     for known in loaded.kinds.values():
-        kind, twin = known.gvk.kind, known.gvk.kind.removeprefix("Cluster")
+        kind, twin = named(known), named(known).removeprefix("Cluster")
         if kind in with_rules - broken.keys():
             asked, code = broken[twin]
-            broken[kind] = replace(asked, known=known, obj={**asked.obj, "kind": kind}), code
+            broken[kind] = replace(asked, known=known, obj={**asked.obj, "kind": known.gvk.kind}), code
     assert len(plain) == len(loaded.kinds)
     assert broken.keys() == with_rules
 
@@ -274,7 +274,11 @@ def test_exported_crds_are_accepted_and_enforced(plane, gate, client, loaded):
 
 
 def definitions(*flags: str) -> dict[str, Object]:
-    return {crd["spec"]["names"]["kind"]: crd for crd in run_export("crd", *flags)}
+    return {f"{crd['spec']['names']['kind']}.{crd['spec']['group']}": crd for crd in run_export("crd", *flags)}
+
+
+def named(known: KnownKind) -> str:
+    return f"{known.gvk.kind}.{known.gvk.group}"
 
 
 def broken_rule(asked: Question, crds: dict[str, Object]) -> str:
@@ -282,7 +286,7 @@ def broken_rule(asked: Question, crds: dict[str, Object]) -> str:
     known = asked.known
     if asked.old is not None or known.schema.check(known.schema.decode(asked.obj).object).errors:
         return ""
-    ruled = compiled(json.dumps(crds[known.gvk.kind]), known.gvk.version)
+    ruled = compiled(json.dumps(crds[named(known)]), known.gvk.version)
     errors = ruled.check(ruled.decode(asked.obj).object).errors
     return next(iter(CODE.findall(errors[0].detail)), "") if errors else ""
 
