@@ -9,6 +9,7 @@ import yaml
 
 from modelgate import Gate
 from webhook.cli import main
+from webhook.cli.report.tool import rule_page
 from webhook.engine import catalog
 from webhook.engine.catalog import POLICIES
 
@@ -238,3 +239,10 @@ def test_todays_aim_is_judged_by_its_pack(tmp_path: Path, capsys: Capture) -> No
     assert "not checked: 1 aim.eai.amd.com/v1alpha1" in run(capsys, "check", "--no-config", file)[1]
     said = run(capsys, "check", "--no-config", file, "--policies", ROOT / "packs" / "aim-engine")[1]
     assert "AE201 warning: spec.minReplicas: minReplicas 3 exceeds maxReplicas 1" in said
+
+
+def test_every_code_of_a_built_in_pack_has_the_page_of_its_api() -> None:
+    pages = {
+        (api, rule_page(f"{letters}201", "")) for api, pack in catalog.load().packs.items() for letters in pack.codes
+    }
+    assert pages == {(api, f"docs/rules/{api}.md") for api in catalog.load().packs}

@@ -6,7 +6,7 @@ from typing import Final
 
 __all__ = ["rule_page", "version"]
 
-_PAGES: Final = {"LK": "llmkube", "LZ": "llmaz", "LD": "llmd", "OM": "ome", "AI": "aim"}
+_PAGES: Final = {"LK": "llmkube", "LS": "llmkube", "LZ": "llmaz", "LD": "llmd", "OM": "ome", "AI": "aim"}
 """The first letters of a code, and the page of its API."""
 
 
