@@ -101,7 +101,7 @@ def _run(command: list[str], environment: dict[str, str]) -> tuple[float, float]
 def _server(rounds: int) -> Table:
     table = Table(
         "Start of the server",
-        "Until /readyz is 200, all 19 kinds loaded, as in the image.",
+        "Until /readyz is 200, all kinds loaded, as in the image.",
         ("ready s", "CPU s", "RSS MiB"),
     )
     ready, cpu, memory = [], [], []

@@ -59,7 +59,7 @@ COLUMNS = (*CREATE, *DRY, *LOAD, *STATE, FAILED)
 NOTE = (
     "A sparse Model of 2 KB, different each time. Latency: one connection, one create of each variant in turn. Load: "
     f"{CONNECTIONS} connections; CPU is of the webhook's process. The Go, ASGI and kopf webhooks have a few rules and "
-    "no messages; modelgate has all rules of all 19 kinds, six defaults and a stamp."
+    "no messages; modelgate has all rules of all kinds, six defaults and a stamp."
 )
 
 
