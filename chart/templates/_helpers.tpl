@@ -281,10 +281,13 @@ ipFamilies: {{ toJson . }}
   resources: [storageclasses]
   verbs: [get, list, watch]
 {{- if .Values.apis.llmkube.enabled }}
-# What LLMKube's services request for a Model, and what the Model says of them.
+# What LLMKube's services request for a Model, and the Model that a service names.
 - apiGroups: [inference.llmkube.dev]
-  resources: [inferenceservices, models]
+  resources: [inferenceservices]
   verbs: [get, list, watch]
+- apiGroups: [inference.llmkube.dev]
+  resources: [models]
+  verbs: [get]
 {{- end }}
 {{- if .Values.apis.llmd.enabled }}
 - apiGroups: [llmd.ai]

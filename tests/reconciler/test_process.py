@@ -284,15 +284,18 @@ def until(predicate):
     raise AssertionError("it did not happen")
 
 
-def test_a_kind_that_no_fact_reads_is_held_as_text(server):
+def test_a_kind_that_no_fact_lists_is_held_as_text(server):
     server.put("models", model())
+    fast = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"}}
+    server.put("storageclasses", fast)
     server.put("openmodels", {**open_model(), "metadata": {"name": "open"}})
     process = started(server)
     with running(process):
         server.wait(lambda: phase(server) == "Ready")
         stores = {kind.kind: informer._store for kind, informer in process._view._informers.items()}
         assert {type(each) for each in stores["OpenModel"]._objects.values()} <= {bytes}
-        assert {type(each) for each in stores["Model"]._objects.values()} == {dict}
+        assert {type(each) for each in stores["Model"]._objects.values()} == {bytes}
+        assert {type(each) for each in stores["StorageClass"]._objects.values()} == {dict}
 
 
 def test_an_unknown_api_is_an_error(kubeconfig):

@@ -31,8 +31,8 @@ GRACE: Final = 5.0
 
 
 class LiveView:
-    """Watches the ``watched`` kinds from :meth:`start` to :meth:`stop`. Of the ``fetched`` kinds, which have too many
-    objects to watch, it reads single objects. Questions of admission policies go to the API server. ``watched`` may be
+    """Watches the ``watched`` kinds from :meth:`start` to :meth:`stop`. Of the ``fetched`` kinds it reads
+    single objects, unless it watches them. Questions of admission policies go to the API server. ``watched`` may be
     a mapping that says how to follow each kind. With ``namespaces`` it shows objects of these and of cluster scope.
     """
 
@@ -124,8 +124,8 @@ class LiveView:
         return self._informer(kind).synced
 
     def cached(self, question: ClusterQuestion) -> tuple[bool, ClusterAnswer]:
-        if _of_facts(question) and question.kind not in self._fetched:
-            found = self._informer(question.kind).get(Key(question.namespace, question.name))
+        if _of_facts(question) and (question.kind not in self._fetched or self.watches(question.kind, question.key)):
+            found = self._informer(question.kind).get(question.key)
             if found is not None:
                 return True, found
         return self._recent.get(question)

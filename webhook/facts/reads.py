@@ -46,7 +46,6 @@ WATCHED: Final = frozenset(
         *(Kind("aim.silogen.ai", kind) for kind in _AIM),
         *(Kind("ome.io", kind) for kind in _OME),
         Kind("inference.llmkube.dev", "InferenceService"),
-        Kind("inference.llmkube.dev", "Model"),
         Kind("llmd.ai", "VariantAutoscaling"),
         Kind("", "Node"),
         Kind("storage.k8s.io", "StorageClass"),
@@ -58,11 +57,13 @@ FETCHED: Final = frozenset(
     [
         Kind("", "ConfigMap"),
         Kind("", "PersistentVolumeClaim"),
+        Kind("inference.llmkube.dev", "Model"),
         Kind("resource.k8s.io", "ResourceClaim"),
         Kind("resource.k8s.io", "ResourceClaimTemplate"),
     ]
 )
-"""A cluster has too many objects of these kinds, and a fact needs one by name: read on demand, cached for a second."""
+"""A fact needs one object of these kinds by name: read on demand, cached for a second. A watch would tell the gate of
+each object of the cluster, and of each Model that it has just judged."""
 
 
 def watched(without: Collection[str] = ()) -> frozenset[Kind]:

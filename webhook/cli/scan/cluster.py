@@ -27,7 +27,7 @@ from webhook.cluster import (
 )
 from webhook.cluster.view import Kind
 from webhook.engine.audit import Rules
-from webhook.facts.reads import WATCHED
+from webhook.facts.reads import GROUPS, WATCHED
 from webhook.manifests.documents import Document
 
 __all__ = ["Cluster"]
@@ -115,7 +115,7 @@ class Cluster:
 
 
 class _Lookups:
-    """What rules look up, read when it is first asked for: a kind of WATCHED by listing it once, others by name.
+    """What rules look up, read when it is first asked for: a kind that a scan may list at once, others by name.
 
     A :class:`~webhook.cluster.readthrough.ReadThrough` that is never unsure: no user waits for a scan.
     """
@@ -142,7 +142,7 @@ class _Lookups:
         return True
 
     def read(self, question: ClusterQuestion, _: float) -> ClusterAnswer:
-        if isinstance(question, Reference) and not question.version and question.kind in WATCHED:
+        if isinstance(question, Reference) and not question.version and _is_listed(question.kind):
             return self._store(question.kind).get(Key(question.namespace, question.name))
         return self._answer(question)
 
@@ -176,3 +176,7 @@ class _Lookups:
                 for obj in page["items"]:
                     store.put(Key.of(obj), light(obj, resource))
         return store
+
+
+def _is_listed(kind: Kind) -> bool:
+    return kind in WATCHED or kind.group in GROUPS.values()
