@@ -20,7 +20,6 @@ SHORT: Final = 256
 """Characters of a text that is matched here, so that the cost has a static bound: more than the longest DNS name."""
 
 _MATCHERS: Final = 512  # patterns that are new again are compiled again
-_TEXTS: Final = 128  # remembered for each pattern: with the above, 30 MiB at the very most
 
 
 class Escape(Exception):
@@ -103,17 +102,15 @@ _SIZED: Final = frozenset({str, bytes, list, dict})
 def matching(pattern: str) -> Callable[[str], bool]:
     """Whether a short text has a match; a long one raises :exc:`Escape`.
 
-    Answers are remembered: what validate is asked about, mutate was asked about a moment before.
-
     Raises:
         GoError: Go's "error parsing regexp: …".
     """
-    remembered = lru_cache(_TEXTS)(matcher(pattern))
+    found = matcher(pattern)
 
     def matches(text: str) -> bool:
         if len(text) > SHORT:
             raise Escape
-        return remembered(text)
+        return found(text)
 
     vars(matches)["__reduced__"] = (matching, (pattern,))  # how it is pickled
     return matches
