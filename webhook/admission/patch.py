@@ -66,7 +66,7 @@ class Step(NamedTuple):
 
 def pointer(*keys: str | int) -> str:
     """The JSON Pointer (RFC 6901) of a sequence of keys: ``pointer("a/b", 0) == "/a~1b/0"``."""
-    return "".join(f"/{str(key).replace('~', '~0').replace('/', '~1')}" for key in keys)
+    return "".join([f"/{str(key).replace('~', '~0').replace('/', '~1')}" for key in keys])
 
 
 def diff(before: Any, after: Any, most: int = sys.maxsize) -> list[Operation]:
@@ -87,19 +87,18 @@ def steps(before: Any, after: Any, most: int = sys.maxsize, at: Keys = ()) -> li
 
 def operations(found: Iterable[Step]) -> list[Operation]:
     """The operations of a patch."""
-    return [_operation(step) for step in found]
+    made = list[Operation]()
+    for op, keys, value in found:
+        text = "/".join(keys)
+        plain = "~" not in text and text.count("/") == len(keys) - 1
+        path = f"/{text}" if plain else pointer(*keys)
+        made.append({"op": op, "path": path} if op == "remove" else {"op": op, "path": path, "value": value})
+    return made
 
 
 def encoded(found: Sequence[Step]) -> bytes | None:
     """The JSON of a patch; None if it has so many operations that some have to become one."""
     return orjson.dumps(operations(found)) if len(found) <= MOST_OPERATIONS else None
-
-
-def _operation(step: Step) -> Operation:
-    text = "/".join(step.keys)
-    plain = "~" not in text and text.count("/") == len(step.keys) - 1
-    path = f"/{text}" if plain else pointer(*step.keys)
-    return {"op": step.op, "path": path} if step.op == "remove" else {"op": step.op, "path": path, "value": step.value}
 
 
 def _diff(before: Any, after: Any, keys: Keys, out: list[Step], most: int) -> None:

@@ -97,7 +97,7 @@ def _findings(
     if kind.own is not None:
         aside, obj, old = kind.own.aside(obj, old), kind.own.seen(obj), None if old is None else kind.own.seen(old)
     of_pods = None
-    if prepared.pods is not None and options.settings.recommends(kind.api):
+    if options.settings.recommends(kind.api):
         options.checkpoint("pods")
         refused = () if of_schema is None else {cause.field for cause in of_schema.causes}
         of_pods = pod_findings(prepared, obj, old, refused, options, _wholes_of(kind, view, options))
@@ -131,10 +131,10 @@ def _left_out(kind: KnownKind, aside: Aside, scope: PolicyScope) -> list[str]:
     return sorted(codes)
 
 
-def _wholes_of(kind: KnownKind, view: ClusterView, options: Options) -> WholesOf:
-    """The pods of an object; none if there is no view of what completes it."""
+def _wholes_of(kind: KnownKind, view: ClusterView, options: Options) -> WholesOf | None:
+    """The pods of an object; None if there is no view of what completes it."""
     made = kind.wholes
-    return (lambda _: ()) if made is None or not options.references else lambda obj: made(obj, view, options.settings)
+    return None if made is None or not options.references else lambda obj: made(obj, view, options.settings)
 
 
 def _add_unknown_fields(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -89,17 +89,17 @@ def _default(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     return Decision(found, (), warnings, defaults, _audit(catalog, defaults), patch.encoded(steps))
 
 
-def _without_stamp(steps: list[patch.Step]) -> Iterator[patch.Step]:
+def _without_stamp(steps: list[patch.Step]) -> list[patch.Step]:
     """The steps that set defaults."""
+    found = list[patch.Step]()
     for step in steps:
-        if len(step.keys) == len(_STAMP) and step.keys == _STAMP:
+        if step.keys == _STAMP:
             continue
-        if step.keys == _STAMP[:-1] and step.op != "remove":
-            value = {key: item for key, item in step.value.items() if key != ANNOTATION}
-            if value:
-                yield step._replace(value=value)
-        else:
-            yield step
+        if step.keys != _STAMP[:-1] or step.op == "remove":
+            found.append(step)
+        elif value := {key: item for key, item in step.value.items() if key != ANNOTATION}:
+            found.append(step._replace(value=value))
+    return found
 
 
 def _standing(

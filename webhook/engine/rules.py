@@ -200,7 +200,10 @@ class _RuleRun:
     def _node_at(self, at: Path) -> TargetNode | None:
         """The node at a path of one node, if there is one; kept for the next rule."""
         if at.text not in self._nodes:
-            self._nodes[at.text] = next(_target_nodes(at, self._subject, self._scope), None)
+            value, old = at.get(self._subject.obj), self._subject.old
+            stored = MISSING if old is None or (found := at.get(old)) is None else found
+            absent = value is MISSING or value is None
+            self._nodes[at.text] = None if absent else TargetNode(at.keys, value, stored, self._scope)
         return self._nodes[at.text]
 
     def _failure(self, rule: ValidationRule, node: TargetNode, suspect: Suspect) -> str | None:
@@ -295,9 +298,6 @@ def _stored_nodes(at: Path, old: dict[str, Any] | None) -> Callable[[Any], Any]:
     """
     if old is None:
         return lambda _node: MISSING
-    if at.single:
-        value = at.get(old)
-        return lambda _node: MISSING if value is None else value
     stored = {canonical(node): node for _, node in at.nodes(old)}
     return lambda node: stored.get(canonical(node), MISSING)
 

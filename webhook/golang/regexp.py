@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
@@ -117,8 +118,10 @@ def _public(handle: Any) -> Search:
     return search
 
 
-def matcher(pattern: str) -> Callable[[str], bool]:
-    """Whether a text has a match.
+def matcher(
+    pattern: str, longest: int = sys.maxsize, too_long: type[Exception] = OverflowError
+) -> Callable[[str], bool]:
+    """Whether a text has a match; ``too_long`` is raised for one with more than ``longest`` characters.
 
     Raises:
         GoError: as :func:`compiled`.
@@ -127,6 +130,8 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     match = _wrapped(re2.compile(pattern, _options()))
 
     def matches(text: str) -> bool:
+        if len(text) > longest:
+            raise too_long
         if match is None or not text.isascii():
             return search(text.encode(errors="replace"), 0) is not None
         found: Span = match(_ANYWHERE, text.encode(), 0, len(text))[0]

@@ -156,6 +156,7 @@ class Policy:
     ``pod_types``: by path, the type of Kubernetes' pods that a node has, and whether no other object completes it;
     ``pod_owner``: what the operator makes of pods, ``deployment`` or ``job``.
     ``withdrawn``: defaults of other releases.
+    ``structures``: the paths of what facts give as a whole, where no expression sets the same.
     """
 
     name: str
@@ -168,6 +169,13 @@ class Policy:
     pod_types: Mapping[tuple[str, ...], tuple[str, bool]] = field(default_factory=dict)
     pod_owner: str = "deployment"
     withdrawn: tuple[Withdrawn, ...] = ()
+    structures: tuple[Path, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        whole = {rule.path.text: rule.path for rule in self.defaults if isinstance(rule.value, FactValue)}
+        others = {rule.path.text for rule in self.defaults if not isinstance(rule.value, FactValue)}
+        found = tuple(path for text, path in whole.items() if text not in others)
+        object.__setattr__(self, "structures", found)
 
     def reads(self, rule: ValidationRule) -> Reads:
         """What the conditions of a rule read.

@@ -50,8 +50,8 @@ def _function(node: SchemaNode, compiled: dict[int, Fill | None]) -> Fill | None
 
     def fill(value: Any) -> Any:
         if type(value) is dict:
-            filled = _fill_own(value, own)
-            filled = _fill_fields(value, filled, below.items())
+            filled = _fill_own(value, own) if own else value
+            filled = _fill_fields(value, filled, below.items()) if below else filled
             if entries is None:
                 return filled
             others = [(name, entries) for name in filled if name not in node.properties]

@@ -105,13 +105,7 @@ def matching(pattern: str) -> Callable[[str], bool]:
     Raises:
         GoError: Go's "error parsing regexp: …".
     """
-    found = matcher(pattern)
-
-    def matches(text: str) -> bool:
-        if len(text) > SHORT:
-            raise Escape
-        return found(text)
-
+    matches = matcher(pattern, SHORT, Escape)
     vars(matches)["__reduced__"] = (matching, (pattern,))  # how it is pickled
     return matches
 

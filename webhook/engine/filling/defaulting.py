@@ -115,7 +115,7 @@ def normalise(
     too_costly = ""
     try:
         current, filled = _filled(kind, prepared, old, bare, scope_of)
-        if orphans := _orphans(rules, given, current):
+        if orphans := _orphans(kind.policy.structures, given, current):
             others = tuple(rule for rule in rules if str(rule.path) not in orphans)
             bare = kind.schema.default(_without_derived(given, (*others, *withdrawn), ownership))
             current, filled = _filled(kind, prepared, old, bare, scope_of)
@@ -140,17 +140,18 @@ def _is_refused(kind: KnownKind, obj: dict[str, Any]) -> bool:
         return True
 
 
-def _orphans(rules: tuple[DefaultRule, ...], obj: dict[str, Any], derived: dict[str, Any]) -> dict[str, Any]:
+def _orphans(structures: tuple[Path, ...], obj: dict[str, Any], derived: dict[str, Any]) -> dict[str, Any]:
     """Structures derived earlier whose source is gone, by path; they stay.
 
     A user who removes the deprecated predictor keeps the engine that was derived from it. A running service keeps its
     engine when the model of its predictor is deleted. The structures stay recorded, and follow their source again if
-    it comes back. Where an expression sets the same leaf, it decides.
+    it comes back.
     """
-    chosen = {str(rule.path) for rule in rules if rule.value.__class__ is not FactValue}
-    structures = [rule.path for rule in rules if rule.value.__class__ is FactValue and str(rule.path) not in chosen]
-    gone = [path for path in structures if path.get(derived) in (MISSING, None)]
-    return {str(path): path.get(obj) for path in gone if path.get(obj) not in (MISSING, None)}
+    found = dict[str, Any]()
+    for path in structures:
+        if path.get(derived) in (MISSING, None) and (value := path.get(obj)) not in (MISSING, None):
+            found[path.text] = value
+    return found
 
 
 def _without_derived(

@@ -43,19 +43,22 @@ def pod_findings(
     old: dict[str, Any] | None,
     refused: Collection[str],
     options: Options,
-    wholes: WholesOf,
-) -> Findings:
-    """Findings about the pods of an object, :data:`MAX_FINDINGS` of each sort. ``old`` is what is stored.
+    wholes: WholesOf | None,
+) -> Findings | None:
+    """Findings about the pods of an object, :data:`MAX_FINDINGS` of each sort; None without pods. ``old`` is stored.
 
     What Kubernetes refuses is a denial under the strict profile, unless the stored object has the same fault, and a
     warning under others. Nothing is said of fields that the schema has ``refused``, or of the items of such a list.
-    ``wholes`` makes the pods of an object and of those that complete it.
+    ``wholes`` makes the pods of an object and of those that complete it; None if nothing does.
     """
-    findings, place = Findings(), prepared.pods
+    place = prepared.pods
     if place is None:
-        return findings
+        return None
     owner, old_faults = prepared.policy.pod_owner, None
     faults, warnings = _judged(place, obj, owner, wholes)
+    if not faults and not warnings:
+        return None
+    findings = Findings()
     for fault in faults:
         if fault.field in refused or _LAST_INDEX.sub("", fault.field) in refused:
             continue
@@ -78,14 +81,14 @@ def pod_findings(
 
 
 def _judged(
-    place: Place, obj: dict[str, Any], owner: str, wholes: WholesOf
+    place: Place, obj: dict[str, Any], owner: str, wholes: WholesOf | None
 ) -> tuple[list[Fault], list[tuple[str, str]]]:
     """What Kubernetes refuses, and what it warns of: in the parts, and then in the wholes.
 
     A whole that is right has no part that is wrong, so its part is not looked at. Enough are :data:`MAX_FINDINGS`.
     """
     faults, warnings = list[Fault](), list[tuple[str, str]]()
-    parts, pods = list(spots(place, obj)), [Pod(whole, owner) for whole in wholes(obj)]
+    parts, pods = list(spots(place, obj)), [] if wholes is None else [Pod(whole, owner) for whole in wholes(obj)]
     if not parts and not pods:
         return faults, warnings
     right = {pod.whole.path for pod in pods if pod.is_right}

@@ -48,6 +48,8 @@ def _served(model: dict[str, Any], view: ClusterView) -> dict[str, Any]:
     """
     services = view.list(_SERVICE, namespace_of(model))
     of_model = [each for each in services if text(each, "spec", "modelRef") == name_of(model)]
+    if not of_model:
+        return {"gpus": 0, "counts": [], "runtimes": [], "shared": False}
     requested = sorted({whole(each, "spec", "resources", "gpu") or 0 for each in of_model} - {0})
     return {
         "gpus": max(requested, default=0),
