@@ -9,8 +9,11 @@ from typing import Any
 import yaml
 
 from tests.shared import ROOT
+from webhook.engine.releases.packs import built_in
 
 POLICIES = ROOT / "policies"
+GROUPS = {api: group for api, pack in built_in().items() for group in pack.groups}
+"""API → the group of its kinds."""
 
 
 def definition_files() -> list[Path]:

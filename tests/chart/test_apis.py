@@ -6,10 +6,10 @@ import reconciler.audit
 from tests.chart.helm import APIS, CHART, containers, of_kind, pods, rendered, run, values, webhooks
 from tests.chart.test_pods import parsed
 from tests.chart.test_rights import rights
-from tests.definitions import definitions
+from tests.definitions import GROUPS, definitions
 from webhook.engine import catalog
 from webhook.engine.releases.operators import definition_names
-from webhook.facts.reads import GROUPS, WATCHED, watched
+from webhook.facts.reads import WATCHED, watched
 from webhook.facts.settings import DEFAULT_SETTINGS
 
 MARKS = definition_names(catalog.load())[1]

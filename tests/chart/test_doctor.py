@@ -13,14 +13,13 @@ from tests.chart.faults import FAULTS, LISTED, secret_deleted
 from tests.chart.helm import CHART, NAMESPACE, POLICIES, ROOT, documents, rendered, run
 from tests.chart.test_certificates import MANAGED
 from tests.chart.world import RULES, TRUE_FILES, World, judged
-from tests.definitions import definitions
+from tests.definitions import GROUPS, definitions
 from tests.shared import shared
 from webhook.cli import main
 from webhook.cli.doctor.checks import trials
 from webhook.cli.doctor.finding import CHECKS, ERROR, WARNING
 from webhook.cli.test import read_cases
 from webhook.engine.installed import with_installed
-from webhook.facts.reads import GROUPS
 
 
 @pytest.fixture(autouse=True)

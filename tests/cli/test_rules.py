@@ -248,4 +248,4 @@ def test_the_source_says_that_the_function_of_all_rules_covers_a_rule(capsys: py
 
 def test_the_source_names_the_functions_that_are_called(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rule", "LK205", "--source"]) == 0
-    assert "\n  k0 = webhook.cel.codegen.runtime.matching." in capsys.readouterr().out
+    assert "\n  k0 = webhook.golang.regexp.matcher." in capsys.readouterr().out

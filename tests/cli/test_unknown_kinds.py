@@ -8,13 +8,14 @@ from tests.cli.trees import GOOD, definition
 from webhook.admission import GroupVersionKind
 from webhook.cli import main
 from webhook.engine import catalog
+from webhook.engine.releases.packs import built_in
 from webhook.facts import is_typo
-from webhook.library.upstream import UPSTREAM, is_served
+from webhook.library.kinds import is_served
 
 Capture = pytest.CaptureFixture[str]
 
 KINDS = catalog.load().kinds
-SERVED = [(group, kind) for group, served in UPSTREAM.items() for kind in sorted(served.kinds)]
+SERVED = [(group, kind) for pack in built_in().values() for group, kinds in pack.served.items() for kind in kinds]
 
 
 def written(tmp_path: Path, api_version: str, kind: str) -> str:

@@ -17,7 +17,7 @@ from webhook.admission import Decision, GroupVersionKind, Request
 from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
 from webhook.engine.pods.whole import Pod
-from webhook.facts import WHOLES, Whole
+from webhook.facts import KNOWN, Whole
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.policy import Profile
 from webhook.schema.pods.judge import DATA
@@ -69,7 +69,7 @@ def judged(obj: Object, view: MemoryView) -> Decision:
 
 
 def wholes(obj: Object, view: MemoryView) -> Iterator[Whole]:
-    yield from WHOLES["ome"][obj["kind"]](obj, view, DEFAULT_SETTINGS)
+    yield from KNOWN["ome"].wholes[obj["kind"]](obj, view, DEFAULT_SETTINGS)
 
 
 @pytest.mark.parametrize("name", TRAPS)

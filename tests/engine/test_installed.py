@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.definitions import definitions
+from tests.definitions import GROUPS, definitions
 from tests.kinds import known_kind
 from tests.shared import ROOT, shared
 from webhook import engine
@@ -20,7 +20,6 @@ from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import with_installed
-from webhook.facts.reads import GROUPS
 from webhook.library.review import in_cluster, review
 from webhook.manifests.folders import read_all
 from webhook.policy import Profile

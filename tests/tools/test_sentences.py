@@ -203,7 +203,7 @@ JSON = """\
 
 
 def read(api: str, text: str, tmp_path: Path) -> Document:
-    (tmp_path / f"{DOCUMENTS[api]}_x.txt").write_text(text)
+    (tmp_path / f"{DOCUMENTS[api]['number']}_x.txt").write_text(text)
     return read_document(tmp_path, api)
 
 

@@ -17,7 +17,7 @@ from tools.site.authors import MEANINGS, meaning
 from tools.site.pages import ROOT, command_line
 from webhook.cli import COMMANDS
 from webhook.cli import main as modelgate
-from webhook.cli.report.podcodes import KUBERNETES, RETIRED
+from webhook.cli.report.podcodes import KUBERNETES, retired
 from webhook.engine.catalog import load
 from webhook.facts import FACTS
 
@@ -59,7 +59,7 @@ def test_every_code_has_a_page(site):
     assert len(codes) > 300
     assert {each.name.upper() for each in (site / "codes").iterdir() if each.is_dir()} == codes | {
         *KUBERNETES,
-        *RETIRED,
+        *retired(),
     }
     assert "retired" in (site / "codes" / "om371" / "index.html").read_text()
     page = (site / "codes" / "lk205" / "index.html").read_text()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tools.coverage.seeds import Document, Field, document_file, fields_below
+from tools.coverage.seeds import DOCUMENTS, Document, Field, document_file, fields_below
 
 __all__ = ["read_document", "seed_fields"]
 
@@ -29,7 +29,7 @@ _VALIDATION: Final = re.compile(r"(Enum|MinLength|MinProperties|Minimum|Pattern|
 def read_document(folder: Path, api: str) -> Document:
     """Read the document of an API."""
     document = Document()
-    _READERS[api](document, document_file(folder, api).read_text())
+    _READERS[DOCUMENTS[api]["format"]](document, document_file(folder, api).read_text())
     return document
 
 
@@ -228,9 +228,8 @@ def _paragraphs(document: Document, number: int, schema: Mapping[str, Any]) -> N
 
 
 _READERS: Final[Mapping[str, Callable[[Document, str], None]]] = {
-    "llmaz": _html,
-    "llmd": _markdown,
-    "llmkube": _json,
-    "ome": _html,
-    "aim": _pasted,
+    "html": _html,
+    "json": _json,
+    "markdown": _markdown,
+    "pasted": _pasted,
 }

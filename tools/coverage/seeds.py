@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import yaml
+
 __all__ = ["DOCUMENTS", "Document", "Field", "Text", "Type", "document_file", "fields_below"]
 
-DOCUMENTS: Final = {"llmaz": "000", "llmd": "001", "llmkube": "002", "ome": "003", "aim": "004"}
-"""API → the number that the name of its document starts with."""
+DOCUMENTS: Final[Mapping[str, Mapping[str, str]]] = yaml.safe_load(
+    Path(__file__).with_name("documents.yaml").read_text()
+)
+"""API → the number of its document, and the format."""
 
 
 @dataclass(slots=True)
@@ -91,7 +95,7 @@ class Document:
 
 def document_file(folder: Path, api: str) -> Path:
     """The document of an API in a folder of documents."""
-    (path,) = folder.glob(f"{DOCUMENTS[api]}_*.txt")
+    (path,) = folder.glob(f"{DOCUMENTS[api]['number']}_*.txt")
     return path
 
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from webhook.admission.errors import Problem, SettingsError
-from webhook.facts.reads import GROUPS
+from webhook.engine.releases.packs import built_in
 from webhook.facts.settings import DEFAULT_SETTINGS, Behaviour, Settings
 
 __all__ = ["add_arguments", "add_packs", "add_release", "add_without", "apis", "chosen"]
@@ -73,15 +73,15 @@ def add_without(parser: argparse.ArgumentParser, default: tuple[str, ...] | None
         type=apis,
         default=default,
         metavar="API,…",
-        help=f"APIs that are not covered: {', '.join(GROUPS)} (default: all are)",
+        help=f"APIs that are not covered: {', '.join(built_in())} (default: all are)",
     )
 
 
 def apis(text: str) -> tuple[str, ...]:
     """The names in a list that commas separate."""
     names = tuple(filter(None, text.split(",")))
-    if unknown := sorted(set(names) - GROUPS.keys()):
-        raise argparse.ArgumentTypeError(f"unknown API {unknown[0]}: use {', '.join(GROUPS)}")
+    if unknown := sorted(set(names) - built_in().keys()):
+        raise argparse.ArgumentTypeError(f"unknown API {unknown[0]}: use {', '.join(built_in())}")
     return names
 
 

@@ -18,7 +18,7 @@ from webhook.cli.input.definitions import Deciding, deciding, defined
 from webhook.cli.input.flags import excluded
 from webhook.cli.output import say
 from webhook.cli.report.progress import progress
-from webhook.cluster import ClusterView
+from webhook.cluster import ClusterView, Kind
 from webhook.engine import Options, catalog
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import Deviation, with_installed
@@ -189,7 +189,7 @@ def _explained(outcome: ReviewedManifest, view: ClusterView, settings: Settings)
     lines, gvk = list[str](), kind_of(outcome.document.value)
     if codes := outcome.validation.audit.get("aside"):
         lines.append(f"rules not applied, because of values that Modelgate's own definition does not have: {codes}")
-    compare = COMPARISONS.get((gvk.group, gvk.kind))
+    compare = COMPARISONS.get(Kind(gvk.group, gvk.kind))
     if compare is not None and isinstance(outcome.document.value.get("metadata"), dict):
         lines += compare(placed(outcome.document.value, None), view, settings)
     return replace(outcome, comparison=tuple(lines)) if lines else outcome

@@ -19,7 +19,7 @@ from webhook.cli.exits import GOOD, USAGE
 from webhook.cli.output import say
 from webhook.cli.repairs import Example, needed_objects, run_example, said
 from webhook.cli.report.ignoring import unknown
-from webhook.cli.report.podcodes import KUBERNETES, RETIRED, pod_code
+from webhook.cli.report.podcodes import KUBERNETES, pod_code, retired
 from webhook.cli.shell.parser import Commands, command
 from webhook.cli.test import read_cases
 from webhook.engine import catalog
@@ -106,7 +106,7 @@ def _told(found: _Found, loaded: Catalog, *, source: bool) -> Iterator[str]:
 
 def explained(loaded: Catalog) -> Iterator[tuple[str, list[str]]]:
     """Every code, and the lines that explain it; retired ones, too."""
-    for code in (*KUBERNETES, *RETIRED):
+    for code in (*KUBERNETES, *sorted(retired())):
         yield code, pod_code(code) or []
     repairs = list(_repairs(sorted({known.api for known in loaded.kinds.values()}), loaded))
     pages: dict[str, list[str]] = {}

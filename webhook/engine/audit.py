@@ -27,8 +27,9 @@ from webhook.engine.options import Options
 from webhook.engine.policyset import PolicySet
 from webhook.engine.policyset import load as load_policies
 from webhook.engine.releases.operators import definition_names
+from webhook.engine.releases.packs import groups_of
 from webhook.engine.validation import validate
-from webhook.facts.reads import GROUPS
+from webhook.facts import CHOICES
 from webhook.facts.settings import Settings
 from webhook.manifests.contents import Contents
 from webhook.policy import Profile
@@ -39,13 +40,6 @@ _OF_CALLERS: Final = ("userInfo", "authorizer")
 """Words in native policies that judge the caller: of a stored object he is not known."""
 
 _NOTHING: Final = MemoryView()
-
-_CHOICES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
-    ("InferenceService", "model"): ("name", "kind"),
-    ("InferenceService", "runtime"): ("name", "kind"),
-    ("AIMService", "resolved"): ("template.name", "template.kind", "template.image", "config.name", "routing.path"),
-}
-"""Kind and fact → the members that say what was chosen for an object."""
 
 
 class Standing(Enum):
@@ -145,7 +139,7 @@ def load(
     Raises:
         LoadError: with every problem.
     """
-    groups = frozenset(GROUPS[api] for api in without)
+    groups = groups_of(without)
     shipped = catalog.load(settings=settings, packs=packs).without(groups)
     options = Options(profile=Profile(profile), settings=settings, references=references)
     return Rules(shipped, shipped, options, None, None, guarded, without=groups).with_policies(policies)
@@ -231,8 +225,8 @@ def _as_sent(obj: dict[str, Any], known: KnownKind) -> dict[str, Any]:
 
 def _chosen(obj: dict[str, Any], known: KnownKind, rules: Rules, view: ClusterView) -> dict[str, str]:
     found: dict[str, str] = {}
-    for (kind, name), members in _CHOICES.items():
-        if kind == known.gvk.kind and name in known.facts:
+    for (kind, name), members in CHOICES.items():
+        if kind == (known.gvk.group, known.gvk.kind) and name in known.facts:
             value = known.facts[name].value(obj, view, rules.options.settings)
             found |= {f"{name}.{member}": text for member in members if (text := _member(value, member))}
     return found

@@ -10,7 +10,7 @@ from webhook.admission import GroupVersionKind
 from webhook.cluster import Kind
 from webhook.engine.byvalue import Foreign, Own
 from webhook.engine.releases.packs import DOCUMENTED, NO_PACK, InForce, Pack
-from webhook.facts import FACTS, WHOLES, Fact, WholesOf
+from webhook.facts import KNOWN, Fact, Knowledge, WholesOf
 from webhook.manifests.documents import Document
 from webhook.policy import Policy, Prepared
 from webhook.schema import CRD, Structural
@@ -87,7 +87,8 @@ class Preparations(dict[GroupVersionKind, Prepared]):
 
 def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:
     """The served versions of a definition, without policies."""
-    facts, wholes = FACTS.get(pack.facts, {}).get(crd.kind, {}), WHOLES.get(pack.facts, {}).get(crd.kind)
+    of_api = KNOWN.get(pack.facts, Knowledge({}))
+    facts, wholes = of_api.facts.get(crd.kind, {}), of_api.wholes.get(crd.kind)
     for version in crd.versions.values():
         if version.served:
             gvk = GroupVersionKind(crd.group, version.name, crd.kind)

@@ -16,7 +16,7 @@ from webhook.admission.errors import CatalogError, LoadError, Problem
 from webhook.engine.kept import Kept
 from webhook.engine.kinds import KnownKind, PolicySource, Preparations, kinds_of
 from webhook.engine.releases.compiling import compiled, compiled_source, joined
-from webhook.engine.releases.packs import PACK, TABLE, InForce, Pack
+from webhook.engine.releases.packs import PACK, TABLE, InForce, Pack, built_in
 from webhook.engine.releases.released import needed_releases, ranges, released, unknown_releases
 from webhook.engine.shipped import definition, targets
 from webhook.manifests import documents, links
@@ -54,7 +54,7 @@ class Loader:
             self.problems.append(Problem(str(folder), "", f"there is a pack {folder.name} already; rename the folder"))
             return
         try:
-            self.packs[folder.name] = Pack.of(folder, trusted=self.built_in)
+            self.packs[folder.name] = built_in()[folder.name] if self.built_in else Pack.of(folder, trusted=False)
         except LoadError as error:
             self.problems += error.problems
             return

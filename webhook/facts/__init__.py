@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
 
 from modelgate.later import later
-from webhook.cluster.view import ClusterView
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
-from webhook.facts.explained import EXPLANATIONS, Table
 from webhook.facts.fact import Fact
+from webhook.facts.knowledge import Knowledge, Table, WholesOf
 from webhook.facts.memo import Memo
 from webhook.facts.nearest import is_typo
-from webhook.facts.settings import Settings
 from webhook.facts.whole import Whole
 
 if TYPE_CHECKING:
     from webhook.facts.inputs import inputs_of
 
 __all__ = [
+    "CHOICES",
     "COMPARISONS",
     "EXPLANATIONS",
     "FACTS",
-    "WHOLES",
+    "KNOWN",
     "Fact",
+    "Knowledge",
     "Memo",
     "Table",
     "Whole",
@@ -32,26 +32,18 @@ __all__ = [
     "is_typo",
 ]
 
-FACTS: Final[Mapping[str, Mapping[str, Mapping[str, Fact]]]] = {
-    "aim": aim.FACTS,
-    "llmaz": llmaz.FACTS,
-    "llmd": llmd.FACTS,
-    "llmkube": llmkube.FACTS,
-    "ome": ome.FACTS,
+KNOWN: Final[Mapping[str, Knowledge]] = {
+    module.__name__.rpartition(".")[2]: module.KNOWLEDGE for module in (aim, llmaz, llmd, llmkube, ome)
 }
-"""API (a folder under ``policies/``) → kind → name → fact."""
+"""What Modelgate knows of each API in Python, by the name of its package here."""
 
-COMPARISONS: Final[Mapping[tuple[str, str], Callable[[dict[str, Any], ClusterView, Settings], Iterator[str]]]] = {
-    ("ome.io", "InferenceService"): ome.comparison,
-}
-"""Group and kind → the lines that compare all objects among which one is chosen for an object."""
+FACTS: Final[Mapping[str, Mapping[str, Mapping[str, Fact]]]] = {api: each.facts for api, each in KNOWN.items()}
+"""API → kind → name → fact."""
 
-WholesOf = Callable[[dict[str, Any], ClusterView, Settings], Iterator[Whole]]
-
-WHOLES: Final[Mapping[str, Mapping[str, WholesOf]]] = {
-    "ome": {"InferenceService": ome.pods_of_service, "BenchmarkJob": ome.pods_of_benchmark},
-}
-"""API → kind → the pods that its operator makes of an object and of others."""
+COMPARISONS: Final = {kind: lines for each in KNOWN.values() for kind, lines in each.comparisons.items()}
+EXPLANATIONS: Final = {kind: tables for each in KNOWN.values() for kind, tables in each.explanations.items()}
+CHOICES: Final = {chosen: members for each in KNOWN.values() for chosen, members in each.choices.items()}
+"""These of all APIs, see there."""
 
 _LATER: Final = {"inputs_of": "inputs"}
 """Names that are loaded when they are first used, and their modules."""

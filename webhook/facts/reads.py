@@ -5,63 +5,18 @@ The chart's ClusterRole ``…-view`` grants exactly these rights; tests compare 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Final
 
 from webhook.cluster.view import Kind
+from webhook.facts import KNOWN
 
-__all__ = ["FETCHED", "GROUPS", "WATCHED", "watched"]
+__all__ = ["FETCHED", "WATCHED", "watched"]
 
-GROUPS: Final[Mapping[str, str]] = {
-    "aim": "aim.silogen.ai",
-    "llmaz": "llmaz.io",
-    "llmd": "llmd.ai",
-    "llmkube": "inference.llmkube.dev",
-    "ome": "ome.io",
-}
-"""API → the group of its kinds."""
-
-_AIM: Final = (
-    "AIMClusterImage",
-    "AIMClusterRuntimeConfig",
-    "AIMClusterServiceTemplate",
-    "AIMImage",
-    "AIMModelCache",
-    "AIMRuntimeConfig",
-    "AIMService",
-    "AIMServiceTemplate",
-    "AIMTemplateCache",
-)
-_OME: Final = (
-    "BaseModel",
-    "ClusterBaseModel",
-    "ClusterServingRuntime",
-    "FineTunedWeight",
-    "InferenceService",
-    "ServingRuntime",
-)
-
-WATCHED: Final = frozenset(
-    [
-        *(Kind("aim.silogen.ai", kind) for kind in _AIM),
-        *(Kind("ome.io", kind) for kind in _OME),
-        Kind("inference.llmkube.dev", "InferenceService"),
-        Kind("llmd.ai", "VariantAutoscaling"),
-        Kind("", "Node"),
-        Kind("storage.k8s.io", "StorageClass"),
-    ]
-)
+WATCHED: Final = frozenset(kind for each in KNOWN.values() for kind in each.watched)
 """All objects of these kinds are kept in memory."""
 
-FETCHED: Final = frozenset(
-    [
-        Kind("", "ConfigMap"),
-        Kind("", "PersistentVolumeClaim"),
-        Kind("inference.llmkube.dev", "Model"),
-        Kind("resource.k8s.io", "ResourceClaim"),
-        Kind("resource.k8s.io", "ResourceClaimTemplate"),
-    ]
-)
+FETCHED: Final = frozenset(each.kind for known in KNOWN.values() for each in known.fetched)
 """A fact needs one object of these kinds by name: read on demand, cached for a second. A watch would tell the gate of
 each object of the cluster, and of each Model that it has just judged."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.cluster import ClusterView
+from webhook.cluster import ClusterView, Kind
 from webhook.facts import EXPLANATIONS, Table
 from webhook.facts.settings import Settings
 from webhook.library.changes import Change, changes
@@ -51,7 +51,7 @@ def explained(outcome: ReviewedManifest, view: ClusterView, settings: Settings) 
 def _tables(outcome: ReviewedManifest, view: ClusterView, settings: Settings) -> Iterator[Table]:
     value = outcome.merged
     gvk = kind_of(value)
-    explain = EXPLANATIONS.get((gvk.group, gvk.kind))
+    explain = EXPLANATIONS.get(Kind(gvk.group, gvk.kind))
     if explain is not None and isinstance(outcome.document.value.get("metadata"), dict):
         yield from explain(placed(value, None), view, settings)
 

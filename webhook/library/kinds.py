@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from webhook.admission import Cause, GroupVersionKind, Warn
 from webhook.engine.catalog import Catalog
+from webhook.engine.releases.packs import built_in
 from webhook.facts import is_typo
-from webhook.library.upstream import SUCCESSORS, UPSTREAM, is_served
 from webhook.offline import is_builtin, kind_of
 from webhook.offline.unknown import is_encrypted, variables_of
 
-__all__ = ["as_meant", "concerns", "unserved", "why_unchecked", "without_schema"]
+__all__ = ["as_meant", "concerns", "is_served", "unserved", "why_unchecked", "without_schema"]
 
 _GIVE: Final = "give its CustomResourceDefinition with --crds"
 
@@ -64,11 +64,17 @@ def why_unchecked(gvk: GroupVersionKind, loaded: Catalog) -> str:
     """Why an object of a kind without a definition is not judged."""
     if _is_unknown(gvk):
         return "its kind or version is known when Flux has substituted and SOPS has decrypted it"
-    if gvk.group in SUCCESSORS:
-        return f"no rules for {gvk.group}, the successor of {SUCCESSORS[gvk.group]}; {_GIVE}"
-    if is_served(gvk):
-        return f"a kind of {UPSTREAM[gvk.group].project} without rules; {_GIVE}"
+    for pack in built_in().values():
+        if gvk.group in pack.successors:
+            return f"no rules for {gvk.group}, the successor of {pack.successors[gvk.group]}; {_GIVE}"
+        if gvk.kind in pack.served.get(gvk.group, ()):
+            return f"a kind of {pack.operator} without rules; {_GIVE}"
     return f"not known to Modelgate{_similar(gvk, loaded)}"
+
+
+def is_served(gvk: GroupVersionKind) -> bool:
+    """Whether the operator of an API serves this kind, which has no rules, in any release."""
+    return any(gvk.kind in pack.served.get(gvk.group, ()) for pack in built_in().values())
 
 
 def _is_unknown(gvk: GroupVersionKind) -> bool:

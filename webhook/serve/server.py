@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from webhook.admission.errors import Problem, SettingsError
 from webhook.engine import Options, catalog
-from webhook.facts.reads import GROUPS
+from webhook.engine.releases.packs import groups_of
 from webhook.serve.app import ERRORS, Background, application, probes
 from webhook.serve.callers import Anyone, Callers, Certified, ClusterIssuer, Tokens, tokens_current
 from webhook.serve.direct import Direct
@@ -150,7 +150,7 @@ def run(settings: Settings) -> int:
     signal.signal(signal.SIGTERM, _stopped_early)
     gate = Gate(
         options=Options(profile=settings.profile, references=settings.view == "live", settings=settings.facts),
-        without=frozenset(GROUPS[api] for api in settings.without),
+        without=groups_of(settings.without),
     )
     files = _certificate(gate, settings)
     files.check()

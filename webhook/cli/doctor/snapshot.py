@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Final, Protocol
 
-from webhook.facts.reads import GROUPS
+from webhook.engine.releases.packs import built_in, groups_of
 
 __all__ = [
     "COMPONENT",
@@ -129,9 +129,9 @@ class Installation:
         mounted = [each["secret"]["secretName"] for each in volumes if each["name"] == "tls" and "secret" in each]
         return str((stored or mounted or [""])[0])
 
-    def groups(self) -> set[str]:
+    def groups(self) -> frozenset[str]:
         """The groups of the APIs that are covered."""
-        return {group for api, group in GROUPS.items() if api not in self.flags().without}
+        return groups_of(built_in().keys() - set(self.flags().without))
 
     def configurations(self) -> list[Object]:
         """Those that call this gate's Service, without what is left over of an earlier state of the release."""

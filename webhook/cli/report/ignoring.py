@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from webhook.admission.errors import Problem, SettingsError
-from webhook.cli.report.podcodes import KUBERNETES, RETIRED
+from webhook.cli.report.podcodes import KUBERNETES, retired
 from webhook.library.findings import CODES, Finding, Severity
 from webhook.manifests.documents import Document
 from webhook.manifests.places import Place
@@ -42,10 +42,10 @@ def known_codes(given: Collection[str], codes: Codes, source: str = "--ignore") 
 
 def _known(codes: Codes) -> frozenset[str]:
     """All codes. A retired one may still be named, which has no effect."""
-    return codes() | CODES.keys() | KUBERNETES.keys() | frozenset(RETIRED)
+    return codes() | CODES.keys() | KUBERNETES.keys() | retired()
 
 
-_LENGTH: Final = len("LK205")
+_LENGTH: Final = 5  # two letters and three digits
 
 
 def unknown(code: str, codes: Collection[str]) -> str:

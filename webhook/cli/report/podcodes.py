@@ -7,8 +7,9 @@ from textwrap import fill
 from typing import Final
 
 from webhook.engine import POD_CODES
+from webhook.engine.releases.packs import built_in
 
-__all__ = ["KUBERNETES", "RETIRED", "pod_code"]
+__all__ = ["KUBERNETES", "pod_code", "retired"]
 
 _REFUSED, _WARNED = POD_CODES
 
@@ -23,12 +24,10 @@ KUBERNETES: Final[Mapping[str, str]] = {
 }
 """Their rules are Kubernetes' own, for every field of pods: so they are told apart by the field."""
 
-RETIRED: Final = (
-    *("AI205", "AI206", "AI223", "AI234", "AI235", "AI236", "AI244", "AI252", "AI262", "LK233", "OM320"),
-    *("OM361", "OM362", "OM363", "OM364", "OM365", "OM366", "OM367", "OM368", "OM369", "OM370", "OM371", "OM372"),
-    *("OM373", "OM395", "OM396", "OM397", "OM398"),
-)
-"""Codes of rules that are gone. They are never used again."""
+
+def retired() -> frozenset[str]:
+    """Codes of rules that are gone. They are never used again."""
+    return frozenset(code for pack in built_in().values() for code in pack.retired)
 
 
 def pod_code(code: str) -> list[str] | None:
@@ -36,7 +35,7 @@ def pod_code(code: str) -> list[str] | None:
     if code in KUBERNETES:
         kinds = "every kind with pods or parts of pods, spec"
         return [f"{code}: {kinds}", "", fill(KUBERNETES[code], 100)]
-    if code in RETIRED:
+    if code in retired():
         why = f"This rule is gone: {_REFUSED} says it of every field of pods, in Kubernetes' words. No rule "
         why += "gets the code again."
         return [f"{code}: retired", "", fill(why, 100)]

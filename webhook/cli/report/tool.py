@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from webhook.engine.releases.packs import built_in
 
 __all__ = ["rule_page", "version"]
-
-_PAGES: Final = {"LK": "llmkube", "LS": "llmkube", "LZ": "llmaz", "LD": "llmd", "OM": "ome", "AI": "aim"}
-"""The first letters of a code, and the page of its API."""
 
 
 def version() -> str:
@@ -22,7 +19,7 @@ def version() -> str:
 
 def rule_page(code: str, docs: str) -> str:
     """The page of a rule on the site, if its address is known; otherwise the API's page in the repository."""
-    page = _PAGES.get(code[:2], "")
+    page = next((api for api, pack in built_in().items() if code[:2] in pack.codes), "")
     if not page:
         return ""
     return f"{docs.rstrip('/')}/codes/{code.lower()}/" if docs else f"docs/rules/{page}.md"

@@ -27,7 +27,8 @@ from webhook.cluster import (
 )
 from webhook.cluster.view import Kind
 from webhook.engine.audit import Rules
-from webhook.facts.reads import GROUPS, WATCHED
+from webhook.engine.releases.packs import built_in, groups_of
+from webhook.facts.reads import WATCHED
 from webhook.manifests.documents import Document
 
 __all__ = ["Cluster"]
@@ -179,4 +180,4 @@ class _Lookups:
 
 
 def _is_listed(kind: Kind) -> bool:
-    return kind in WATCHED or kind.group in GROUPS.values()
+    return kind in WATCHED or kind.group in groups_of(built_in())

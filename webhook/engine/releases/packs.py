@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from webhook.admission.errors import CatalogError, Problem
+from webhook.engine.kept import POLICIES
 from webhook.facts import FACTS
 from webhook.manifests import documents, links
 from webhook.manifests.folders import entries
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from webhook.policy.table import Table
 
-__all__ = ["DOCUMENTED", "NO_PACK", "PACK", "TABLE", "InForce", "Pack"]
+__all__ = ["DOCUMENTED", "NO_PACK", "PACK", "TABLE", "InForce", "Pack", "built_in", "groups_of"]
 
 PACK: Final = "pack.yaml"
 TABLE: Final = "releases.json"
@@ -79,6 +80,11 @@ class Pack:
     documented: str | None = None
     codes: Sequence[str] = ()
     facts: str = ""
+    groups: Sequence[str] = field(default_factory=list)
+    served: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    successors: Mapping[str, str] = field(default_factory=dict)
+    images: Sequence[str] = field(default_factory=list)
+    retired: Sequence[str] = field(default_factory=list)
     trusted: bool = field(default=True, repr=False)
     _schemas: dict[str, _Later] = field(default_factory=dict, init=False, compare=False, repr=False)
 
@@ -192,3 +198,15 @@ def _failure(function: Callable[[str], object], text: str) -> ValueError | None:
 
 NO_PACK: Final = Pack(Path())
 """Of a kind that no folder of APIs defines."""
+
+
+@cache
+def built_in() -> Mapping[str, Pack]:
+    """The built-in packs, by the name of their folder: that of the API."""
+    folders = sorted((each for each in POLICIES.iterdir() if (each / PACK).is_file()), key=lambda each: each.name)
+    return {each.name: Pack.of(each, trusted=True) for each in folders}
+
+
+def groups_of(apis: Iterable[str]) -> frozenset[str]:
+    """The groups of built-in APIs."""
+    return frozenset(group for api in apis for group in built_in()[api].groups)

@@ -3,6 +3,7 @@
 from webhook.facts.aim.caching import template_cache
 from webhook.facts.aim.facts import FACTS
 from webhook.facts.aim.gpus import devices_of, gpu_model
+from webhook.facts.aim.knowledge import KNOWLEDGE
 from webhook.facts.aim.lookup import DEFAULT_CONFIG, Found, config_of, find, image_of
 from webhook.facts.aim.overrides import same
 from webhook.facts.aim.routetemplate import render
@@ -14,6 +15,7 @@ from webhook.facts.aim.template import Origin, Resolution, resolve_template
 __all__ = [
     "DEFAULT_CONFIG",
     "FACTS",
+    "KNOWLEDGE",
     "Choice",
     "Found",
     "Origin",

@@ -3,6 +3,7 @@
 from webhook.facts.llmkube.facts import FACTS
 from webhook.facts.llmkube.fileset import FileSet, resolve_fileset
 from webhook.facts.llmkube.gpu import LayerSplit, accelerator_resource, parse_layer_split
+from webhook.facts.llmkube.knowledge import KNOWLEDGE
 from webhook.facts.llmkube.page import Page, classify_page
 from webhook.facts.llmkube.source import (
     Source,
@@ -16,6 +17,7 @@ from webhook.facts.llmkube.source import (
 
 __all__ = [
     "FACTS",
+    "KNOWLEDGE",
     "FileSet",
     "LayerSplit",
     "Page",

@@ -3,6 +3,7 @@
 from webhook.facts.ome.choice import comparison, preferred, selection_of
 from webhook.facts.ome.components import MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, mode_of
 from webhook.facts.ome.facts import FACTS
+from webhook.facts.ome.knowledge import KNOWLEDGE
 from webhook.facts.ome.lookup import Found, find_model, find_runtime
 from webhook.facts.ome.merge import merged
 from webhook.facts.ome.pods import pods_of_benchmark, pods_of_service
@@ -13,6 +14,7 @@ from webhook.facts.ome.storage import storage_error, storage_scheme
 __all__ = [
     "CONFIG",
     "FACTS",
+    "KNOWLEDGE",
     "MAIN",
     "MODE",
     "MULTI_NODE",

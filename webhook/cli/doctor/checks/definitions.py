@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from webhook.cli.doctor.finding import Finding
 from webhook.cli.doctor.snapshot import Installation, named
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import with_installed
-from webhook.facts.reads import GROUPS
+from webhook.engine.releases.packs import built_in, groups_of
 
-__all__ = ["OPERATORS", "check"]
-
-OPERATORS: Final[Mapping[str, tuple[str, ...]]] = {
-    "aim": ("aim-engine", "aim-operator", "kaiwo"),
-    "llmaz": ("llmaz",),
-    "llmd": ("workload-variant-autoscaler", "inferno"),
-    "llmkube": ("llmkube",),
-    "ome": ("ome-manager", "ome-controller"),
-}
-"""API → what the image of its operator is called. llmaz's operator writes no status of OpenModels."""
+__all__ = ["check"]
 
 
 def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
     yield from _operators(found)
     if found.snapshot.cluster is None:
         return
-    catalog = catalog.without(set(GROUPS.values()) - found.groups())
+    catalog = catalog.without(groups_of(built_in()) - found.groups())
     installed = {each["metadata"]["name"]: each for each in found.snapshot.of("CustomResourceDefinition")}
     yield from _missing(found, catalog, installed.keys())
     for each in with_installed(catalog, installed.values())[1]:
@@ -66,7 +57,7 @@ def _operators(found: Installation) -> Iterator[Finding]:
     for api in found.flags("reconciler").apis:
         for each in found.snapshot.of("Deployment"):
             images = [str(c.get("image", "")) for c in each["spec"]["template"]["spec"]["containers"]]
-            theirs = [image for image in images if any(word in image for word in OPERATORS[api])]
-            if theirs and api != "llmaz":
+            theirs = [image for image in images if any(word in image for word in built_in()[api].images)]
+            if theirs:
                 what = f"the operator of {api} ({theirs[0]}) runs, and reconciler.apis.{api} is true"
                 yield Finding("operator-beside", named(each), what)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, product
 from typing import Final, NamedTuple
 
+from reconciler.projections.rights import ACTING, NAMED
 from webhook.admission import GroupVersionKind
 from webhook.cli.doctor.finding import Finding
 from webhook.cli.doctor.snapshot import Installation, Object
 from webhook.cluster.view import Kind
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.facts.reads import GROUPS, watched
+from webhook.engine.releases.packs import built_in
+from webhook.facts import KNOWN
+from webhook.facts.knowledge import Fetched
+from webhook.facts.reads import watched
 
 __all__ = ["check"]
 
@@ -26,58 +30,6 @@ _OTHERS: Final = {
 _FOLLOWED: Final = ("get", "list", "watch")
 _OWNED: Final = (*_FOLLOWED, "create", "patch", "delete")
 _REPLACED: Final = ("get", "update")
-_FIXED: Final = (*_FOLLOWED, "create", "delete")
-_WHOLE: Final = ("patch", "update")
-_ACTING: Final[Mapping[str, Sequence[tuple[str, Sequence[str], Sequence[str]]]]] = {
-    "aim": (
-        (
-            "aim.silogen.ai",
-            (
-                "aimclusterimages/status",
-                "aimclusterservicetemplates/status",
-                "aimimages/status",
-                "aimmodelcaches/status",
-                "aimservices/status",
-                "aimservicetemplates/status",
-                "aimtemplatecaches/status",
-            ),
-            _WHOLE,
-        ),
-        ("aim.silogen.ai", ("aimclusterservicetemplates", "aimmodelcaches", "aimservicetemplates"), _OWNED),
-        ("", ("persistentvolumeclaims",), _FIXED),
-        ("", ("pods",), ("list", "watch")),
-        ("", ("pods/log",), ("get",)),
-        ("batch", ("jobs",), _FIXED),
-        ("gateway.networking.k8s.io", ("httproutes",), _OWNED),
-        ("serving.kserve.io", ("clusterservingruntimes", "inferenceservices", "servingruntimes"), _OWNED),
-    ),
-    "llmd": (
-        ("llmd.ai", ("variantautoscalings/status",), _WHOLE),
-        ("apps", ("deployments",), _FOLLOWED),
-        ("", ("configmaps",), ("get",)),
-    ),
-    "llmkube": (
-        ("inference.llmkube.dev", ("models/status",), _WHOLE),
-        ("", ("persistentvolumeclaims",), _FOLLOWED),
-        ("resource.k8s.io", ("resourceclaims", "resourceclaimtemplates"), _FOLLOWED),
-    ),
-    "ome": (
-        (
-            "ome.io",
-            ("basemodels/status", "benchmarkjobs/status", "clusterbasemodels/status", "inferenceservices/status"),
-            ("update",),
-        ),
-        ("", ("serviceaccounts", "services"), _OWNED),
-        ("", ("pods",), _FOLLOWED),
-        ("apps", ("deployments",), _OWNED),
-        ("autoscaling", ("horizontalpodautoscalers",), _OWNED),
-        ("batch", ("jobs",), _FIXED),
-        ("keda.sh", ("scaledobjects",), _OWNED),
-        ("leaderworkerset.x-k8s.io", ("leaderworkersets",), _OWNED),
-        ("rbac.authorization.k8s.io", ("roles", "rolebindings"), _OWNED),
-    ),
-}
-"""API that the reconciler acts for → groups, resources and verbs."""
 
 
 class _Right(NamedTuple):
@@ -140,10 +92,9 @@ def _of_facts(found: Installation, catalog: Catalog) -> Iterator[_Right]:
         name = f"{catalog.kinds[gvk].plural}.{gvk.group}"
         yield _Right("apiextensions.k8s.io", "customresourcedefinitions", "get", name)
     yield from _each("apiextensions.k8s.io", ["customresourcedefinitions"], ("list", "watch"))
-    if GROUPS["ome"] in found.groups():
-        yield _Right("", "configmaps", "get", "inferenceservice-config")
-        yield _Right("", "persistentvolumeclaims", "get")
-        yield from _each("resource.k8s.io", ["resourceclaims", "resourceclaimtemplates"], ("get",))
+    for each in _fetched(found):
+        plural = plurals.get(each.kind, f"{each.kind.kind.lower()}s")
+        yield _Right(each.kind.group, plural, "get", each.name)
     if found.flags().admission_policies:
         yield _Right("", "namespaces", "get")
         yield _Right("authorization.k8s.io", "subjectaccessreviews", "create")
@@ -151,8 +102,8 @@ def _of_facts(found: Installation, catalog: Catalog) -> Iterator[_Right]:
 
 def _of_reconciler(found: Installation, catalog: Catalog) -> Iterator[_Right]:
     yield from _of_facts(found, catalog)
-    if GROUPS["ome"] in found.groups():
-        yield from _each("", ["configmaps"], ("list", "watch"), "inferenceservice-config")
+    for name in (each.name for each in _fetched(found) if each.name):
+        yield from _each("", ["configmaps"], ("list", "watch"), name)
     flags = found.flags("reconciler")
     whole = not flags.only_namespaces or flags.cluster_objects  # else it changes nothing without a namespace
     for gvk in _covered(found, catalog):
@@ -170,11 +121,17 @@ def _of_reconciler(found: Installation, catalog: Catalog) -> Iterator[_Right]:
     yield from _each("wgpolicyk8s.io", ["clusterpolicyreports"], _OWNED if whole else _FOLLOWED)
     homeless = {each.plural for each in catalog.kinds.values() if not each.namespaced}
     for api in flags.apis:
-        for group, plurals, verbs in _ACTING.get(api, ()):
+        for group, plurals, verbs in ACTING.get(api, ()):
             held = [each for each in plurals if whole or each.partition("/")[0] not in homeless]
             yield from _each(group, held, verbs)
-        if api == "ome":
-            yield _Right("", "configmaps", "get", "benchmarkjob-config")
+        for group, plural, verb, name in NAMED.get(api, ()):
+            yield _Right(group, plural, verb, name)
+
+
+def _fetched(found: Installation) -> list[Fetched]:
+    """What facts of the covered APIs read by name."""
+    apis = [pack.facts for pack in built_in().values() if not found.groups().isdisjoint(pack.groups)]
+    return sorted({each for api in apis for each in KNOWN[api].fetched})
 
 
 def _covered(found: Installation, catalog: Catalog) -> list[GroupVersionKind]:

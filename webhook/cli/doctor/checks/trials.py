@@ -14,7 +14,7 @@ from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import POLICIES, Catalog, KnownKind
 from webhook.engine.installed import with_installed
-from webhook.facts.reads import GROUPS
+from webhook.engine.releases.packs import built_in
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.library.review import decide
 from webhook.policy import MISSING, Profile
@@ -38,8 +38,8 @@ def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
     definitions = list(found.snapshot.of("CustomResourceDefinition"))
     ruling = with_installed(catalog, definitions)[0]
     installed = {each["metadata"]["name"] for each in definitions}
-    for api, group in GROUPS.items():
-        if group not in found.groups():
+    for api, pack in built_in().items():
+        if found.groups().isdisjoint(pack.groups):
             continue
         trial = trial_of(api, ruling, installed, Options(Profile(found.flags().profile)), catalog)
         if trial is not None:
