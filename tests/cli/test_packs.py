@@ -142,8 +142,13 @@ def test_those_of_a_configuration_are_not_read_at_a_commit(
     [
         pytest.param(
             lambda pack: (pack / "widget.yaml").write_text(POLICY.replace("AC", "LK")),
-            "acme/widget.yaml:1: codes of pack llmkube begin with LK; use other letters",
+            "acme/widget.yaml:1: codes of pack llmkube begin with LK (llmkube/pack.yaml:8); use other letters",
             id="codes of another pack",
+        ),
+        pytest.param(
+            lambda pack: (pack / "pack.yaml").write_text((PACK % "").replace("[AC]", "[AC, OM]")),
+            "spec.codes: codes of pack ome begin with OM (ome/pack.yaml:8); use other letters",
+            id="letters of another pack, without a rule",
         ),
         pytest.param(
             lambda pack: pack.rename(pack.with_name("ome")),
@@ -154,7 +159,8 @@ def test_those_of_a_configuration_are_not_read_at_a_commit(
             lambda pack: (pack / "crds" / "models.yaml").write_text(
                 (Path(str(POLICIES)) / "llmkube" / "crds" / "models.yaml").read_text()
             ),
-            "Model.v1alpha1.inference.llmkube.dev is defined in pack llmkube already; remove it from acme/crds",
+            "acme/crds/models.yaml:3: Model.v1alpha1.inference.llmkube.dev is defined in "
+            "llmkube/crds/models.yaml of pack llmkube already; remove it here",
             id="a kind of another pack",
         ),
         pytest.param(

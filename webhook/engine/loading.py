@@ -46,6 +46,7 @@ class Loader:
         self.digest = hashlib.sha256()
         self._codes: dict[str, str] = {}
         self._owned: dict[str, str] = {}  # two letters of codes, and the pack that has them
+        self._defined: dict[GroupVersionKind, str] = {}  # where each kind is defined
 
     def api(self, folder: Traversable) -> None:
         """Load ``<api>/crds/*.yaml`` and ``*.json``, then the policies ``<api>/*.yaml`` for these kinds."""
@@ -60,14 +61,18 @@ class Loader:
             return
         if self.built_in:
             for source, text in self._files(crds, name):
-                self._crd(folder.name, definition(text, source))
+                self._crd(folder.name, definition(text, source), source)
             for source, text in self._policies(folder):
                 for gvk in targets(text, source):
                     self.waiting.setdefault(gvk, []).append((source, text))
             return
+        for letters in self.packs[folder.name].codes:
+            if self._owned.setdefault(letters, folder.name) != folder.name:
+                place = self.packs[folder.name].place("spec", "codes")
+                self.problems.append(Problem(place, "spec.codes", self._taken(letters)))
         for document in self._documents(self._files(crds, name)):
             try:
-                self._crd(folder.name, load_crd(document.value))
+                self._crd(folder.name, load_crd(document.value), f"{document.source}:{document.line}")
             except SchemaError as error:
                 where = f"{document.source}:{document.line}"
                 self.problems += [Problem(where, found.field, found.body()) for found in error.errors]
@@ -113,11 +118,12 @@ class Loader:
                 self.digest.update(f"{name}/{file.name}\0{len(content)}\0".encode() + content)
                 yield f"{name}/{file.name}", content.decode()
 
-    def _crd(self, api: str, crd: CRD) -> None:
+    def _crd(self, api: str, crd: CRD, place: str) -> None:
         found = {kind.gvk: kind for kind in kinds_of(api, crd, self.packs[api])}
         for gvk in found.keys() & self.kinds.keys():
-            message = f"{gvk} is defined in pack {self.kinds[gvk].api} already; remove it from {api}/crds"
-            self.problems.append(Problem(f"{api}/crds", "", message))
+            message = f"{gvk} is defined in {self._defined[gvk]} of pack {self.kinds[gvk].api} already; remove it here"
+            self.problems.append(Problem(place, "", message))
+        self._defined = {**dict.fromkeys(found, place), **self._defined}
         self.kinds.update({gvk: kind for gvk, kind in found.items() if gvk not in self.kinds})
 
     def _policy(self, api: str, origin: Document, document: PolicyDocument) -> None:
@@ -161,12 +167,17 @@ class Loader:
         name, api = document.metadata.name, origin.source.partition("/")[0]
         for letters in dict.fromkeys(code[:2] for code in document.codes):
             if self._owned.setdefault(letters, api) != api:
-                message = f"codes of pack {self._owned[letters]} begin with {letters}; use other letters"
-                self.problems.append(Problem(f"{origin.source}:{origin.line}", "", message))
+                self.problems.append(Problem(f"{origin.source}:{origin.line}", "", self._taken(letters)))
         for code in document.codes:
             owner = self._codes.setdefault(code, name)
             if owner != name:
                 self.problems.append(Problem(origin.source, "", f"code {code} is already used by policy {owner}"))
+
+    def _taken(self, letters: str) -> str:
+        """What is wrong with letters that another pack has."""
+        owner = self._owned[letters]
+        place = self.packs[owner].place("spec", "codes")
+        return f"codes of pack {owner} begin with {letters} ({place}); use other letters"
 
 
 class LazyKinds(Mapping[GroupVersionKind, KnownKind]):

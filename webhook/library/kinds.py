@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from webhook.admission import Cause, GroupVersionKind, Warn
 from webhook.engine.catalog import Catalog
-from webhook.engine.releases.packs import built_in
 from webhook.facts import is_typo
 from webhook.offline import is_builtin, kind_of
 from webhook.offline.unknown import is_encrypted, variables_of
@@ -64,7 +63,7 @@ def why_unchecked(gvk: GroupVersionKind, loaded: Catalog) -> str:
     """Why an object of a kind without a definition is not judged."""
     if _is_unknown(gvk):
         return "its kind or version is known when Flux has substituted and SOPS has decrypted it"
-    for pack in built_in().values():
+    for pack in loaded.packs.values():
         if gvk.group in pack.successors:
             return f"no rules for {gvk.group}, the successor of {pack.successors[gvk.group]}; {_GIVE}"
         if gvk.kind in pack.served.get(gvk.group, ()):
@@ -72,9 +71,9 @@ def why_unchecked(gvk: GroupVersionKind, loaded: Catalog) -> str:
     return f"not known to Modelgate{_similar(gvk, loaded)}"
 
 
-def is_served(gvk: GroupVersionKind) -> bool:
+def is_served(gvk: GroupVersionKind, loaded: Catalog) -> bool:
     """Whether the operator of an API serves this kind, which has no rules, in any release."""
-    return any(gvk.kind in pack.served.get(gvk.group, ()) for pack in built_in().values())
+    return any(gvk.kind in pack.served.get(gvk.group, ()) for pack in loaded.packs.values())
 
 
 def _is_unknown(gvk: GroupVersionKind) -> bool:
@@ -100,7 +99,7 @@ def _meant_by(gvk: GroupVersionKind, loaded: Catalog) -> GroupVersionKind | None
 
     None for a kind that a project serves: a similar name is then no mistake.
     """
-    if is_served(gvk):
+    if is_served(gvk, loaded):
         return None
     near = [each for each in loaded.kinds if _is_near(gvk, each) and is_typo(gvk.kind, each.kind)]
     near.sort(key=lambda each: (each.group != gvk.group, each.kind != gvk.kind))
@@ -119,7 +118,7 @@ def _is_near(written: GroupVersionKind, meant: GroupVersionKind) -> bool:
 
 
 def _similar(gvk: GroupVersionKind, loaded: Catalog) -> str:
-    meant = None if is_served(gvk) else loaded.nearest(gvk)
+    meant = None if is_served(gvk, loaded) else loaded.nearest(gvk)
     return f"; did you mean {_version(meant)} {meant.kind}?" if meant else ""
 
 

@@ -116,6 +116,14 @@ class Pack:
             raise CatalogError([Problem(f"{document.source}:{document.line}", "spec.documented", message)])
         return pack
 
+    def place(self, *path: str) -> str:
+        """Where pack.yaml says something, as file and line; the folder if there is no such file."""
+        file, name = self.folder.joinpath(PACK), f"{self.folder.name}/{PACK}"
+        if not file.is_file():
+            return self.folder.name
+        (document,) = documents.parse(_content(file, trusted=self.trusted).decode(), name)
+        return f"{name}:{document.line_of(*path)}"
+
     @property
     def releases(self) -> tuple[str, ...]:
         """All known releases, the oldest first."""
