@@ -22,7 +22,7 @@ from webhook.cluster import FollowedDefinitions, Following, Listener
 from webhook.cluster.backoff import join
 from webhook.cluster.live import LiveView
 from webhook.facts.ome import CONFIG
-from webhook.facts.reads import FETCHED, watched
+from webhook.facts.reads import watched
 
 __all__ = ["Process", "Reach", "Reload", "started"]
 
@@ -78,7 +78,7 @@ class Process:
         controllers = [each for each in controllers if reach.holds(each.resource)]
         self._definitions = FollowedDefinitions(api, *rules.definitions(), self._defined, clock)
         self._followed = _followed(rules, controllers, self._changed, self._definitions.silence)
-        self._view = LiveView(api, self._followed, FETCHED, clock=clock, namespaces=reach.namespaces)
+        self._view = LiveView(api, self._followed, clock=clock, namespaces=reach.namespaces)
         by_kind = {kind_of(each.resource): each for each in controllers}
         self._loop = Loop(api, self._view, rules, by_kind, reach.holds)
         api.written = lambda verb, resource: self._loop.metrics.writes.labels(verb, resource).inc()

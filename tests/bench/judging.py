@@ -19,7 +19,6 @@ from tests.reconciler.models import model
 from tests.reconciler.world import MODEL, Gate, rules
 from webhook.cluster.live import LiveView
 from webhook.cluster.view import MemoryView
-from webhook.facts.reads import FETCHED
 
 
 class Silent:
@@ -34,7 +33,7 @@ def main() -> None:
     size = int(os.environ.get("BENCH_JUDGED", "10000"))
     by, before = rules("strict"), _memory()
     api: Any = Silent()
-    view = LiveView(api, _followed(by, (), lambda *_: None), FETCHED)
+    view = LiveView(api, _followed(by, (), lambda *_: None))
     store = view._informers[MODEL]._store
     good = Gate(by, MemoryView())(model())
     said = {"conditions": merged([], [PASSED], 2, utc_now())}

@@ -49,7 +49,7 @@ def an_object(name, namespace="ns", resource=MODELS, **metadata):
 
 @contextmanager
 def following(server, clock, *kinds, synced=True):
-    view = LiveView(Reader(server.client()), kinds or [MODEL], [CONFIG], clock=clock)
+    view = LiveView(Reader(server.client()), kinds or [MODEL], clock=clock)
     view.start()
     try:
         if synced:
@@ -262,9 +262,9 @@ def test_a_reference_into_an_api_that_was_just_installed_is_found_at_once(server
         until(lambda: names(view) == ["a"])  # and the informer does not wait for its hour
 
 
-def test_a_kind_that_no_fact_declares_is_a_fault(server, clock):
-    with following(server, clock, synced=False) as view, pytest.raises(Fault, match="does not declare"):
-        view.get(CLUSTER_MODEL, "", "a")
+def test_a_list_of_a_kind_that_is_not_watched_is_a_fault(server, clock):
+    with following(server, clock, synced=False) as view, pytest.raises(Fault, match="is not watched"):
+        view.list(CLUSTER_MODEL)
 
 
 def test_stopping_ends_watches_that_hear_nothing_and_lists_that_fail(server, clock):

@@ -21,7 +21,7 @@ __all__ = ["impatient"]
 @contextmanager
 def limited(server, clock, following=None):
     view = LiveView(
-        Reader(server.client()), following or {MODEL: Following(), CLUSTER_MODEL: Following()}, (), 180.0, clock, PLACES
+        Reader(server.client()), following or {MODEL: Following(), CLUSTER_MODEL: Following()}, 180.0, clock, PLACES
     )
     view.start()
     try:

@@ -116,6 +116,6 @@ def test_an_api_server_that_does_not_say_gives_no_answer(server, view, question,
     assert RequestView(view, {}).ask(question) is None
 
 
-def test_facts_still_read_only_what_they_declare(view):
-    with pytest.raises(Fault, match="does not declare it"):
-        view.cached(Reference(LIMIT, "ns", "a"))
+def test_facts_list_only_what_is_watched(view):
+    with pytest.raises(Fault, match="is not watched"):
+        view.list(LIMIT)

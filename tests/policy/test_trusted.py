@@ -14,7 +14,9 @@ from webhook.manifests import documents
 from webhook.policy import document, parse_policy, trusted, trusted_policy
 
 
-@pytest.mark.parametrize("name", ["Target", "Variable", "Default", "Validation", "Spec", "Metadata"])
+@pytest.mark.parametrize(
+    "name", ["Target", "Variable", "Member", "Reference", "Default", "Validation", "Spec", "Metadata"]
+)
 def test_the_fields_and_their_defaults_are_those_of_the_models(name: str) -> None:
     model, plain = getattr(document, name), getattr(trusted, name)
     assert {each.name: default(each) for each in fields(plain)} == {

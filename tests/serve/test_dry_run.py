@@ -18,7 +18,7 @@ from webhook.cluster.live import LiveView
 from webhook.cluster.resource import APIResource
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
-from webhook.facts.reads import FETCHED, WATCHED
+from webhook.facts.reads import WATCHED
 from webhook.serve.gate import Gate
 from webhook.serve.gate.state import Call
 from webhook.serve.liveview import ViewRunner
@@ -92,7 +92,7 @@ def test_a_dry_run_gets_the_same_bytes_and_nothing_leaves_the_process(kind: str,
 def test_with_a_live_view_a_dry_run_only_reads_and_only_from_the_api_server(loaded: Catalog):
     with ApiServer() as cluster:
         cluster.serve(*SURROUNDINGS, *(resource(known) for known in loaded.kinds.values()))
-        gate = Gate(catalog=loaded, live_view=ViewRunner(lambda: LiveView(Reader(cluster.client()), WATCHED, FETCHED)))
+        gate = Gate(catalog=loaded, live_view=ViewRunner(lambda: LiveView(Reader(cluster.client()), WATCHED)))
         with outward() as seen:
             asyncio.run(asked_of_all(gate))
         assert cluster.writes() == []

@@ -31,16 +31,16 @@ GRACE: Final = 5.0
 
 
 class LiveView:
-    """Watches the ``watched`` kinds from :meth:`start` to :meth:`stop`. Of the ``fetched`` kinds it reads
-    single objects, unless it watches them. Questions of admission policies go to the API server. ``watched`` may be
-    a mapping that says how to follow each kind. With ``namespaces`` it shows objects of these and of cluster scope.
+    """Watches the ``watched`` kinds from :meth:`start` to :meth:`stop`. Of other kinds it reads single objects.
+
+    Questions of admission policies go to the API server. ``watched`` may be a mapping that says how to follow each
+    kind. With ``namespaces`` it shows objects of these and of cluster scope.
     """
 
     def __init__(
         self,
         api: Reader,
         watched: Iterable[Kind] | Mapping[Kind, Following],
-        fetched: Iterable[Kind] = (),
         stale: float = STALE,
         clock: Callable[[], float] = time.monotonic,
         namespaces: Sequence[str] = (),
@@ -51,7 +51,6 @@ class LiveView:
         self._informers = {
             kind: Informer(api, kind, clock, how.get(kind, Following()), namespaces) for kind in sorted(watched)
         }
-        self._fetched = frozenset(fetched)
         self._stale = stale
         self._clock = clock
         self._recent = RecentAnswers(clock)
@@ -124,7 +123,7 @@ class LiveView:
         return self._informer(kind).synced
 
     def cached(self, question: ClusterQuestion) -> tuple[bool, ClusterAnswer]:
-        if _of_facts(question) and (question.kind not in self._fetched or self.watches(question.kind, question.key)):
+        if _of_facts(question) and self.watches(question.kind, question.key):
             found = self._informer(question.kind).get(question.key)
             if found is not None:
                 return True, found
@@ -167,7 +166,7 @@ class LiveView:
         try:
             return self._informers[kind]
         except KeyError:
-            raise Fault(f"a fact reads {kind.group}/{kind.kind}, but does not declare it") from None
+            raise Fault(f"a fact lists {kind.group}/{kind.kind}, which is not watched") from None
 
 
 def _of_facts(question: ClusterQuestion) -> TypeGuard[Reference]:
@@ -186,10 +185,10 @@ def reader(kubeconfig: Path | None) -> Reader:
         raise NotReady(f"cannot connect to the API server: {error}") from error
 
 
-def live_view(kubeconfig: Path | None, watched: Iterable[Kind], fetched: Iterable[Kind], stale: float) -> LiveView:
+def live_view(kubeconfig: Path | None, watched: Iterable[Kind], stale: float) -> LiveView:
     """A view over :func:`reader`, not started yet.
 
     Raises:
         NotReady: no valid configuration for a connection was found.
     """
-    return LiveView(reader(kubeconfig), watched, fetched, stale)
+    return LiveView(reader(kubeconfig), watched, stale)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.admission import GroupVersionKind
@@ -11,14 +12,15 @@ from webhook.cluster import Kind
 from webhook.engine.byvalue import Foreign, Own
 from webhook.engine.releases.packs import DOCUMENTED, NO_PACK, InForce, Pack
 from webhook.facts import KNOWN, Fact, Knowledge, WholesOf
+from webhook.facts.reference import referenced
 from webhook.manifests.documents import Document
-from webhook.policy import Policy, Prepared
+from webhook.policy import Policy, Prepared, Reference
 from webhook.schema import CRD, Structural
 
 if TYPE_CHECKING:
     from webhook.policy import PolicyDocument, TrustedDocument
 
-__all__ = ["NO_POLICY", "KnownKind", "PolicySource", "Preparations", "kinds_of", "uncompiled"]
+__all__ = ["NO_POLICY", "KnownKind", "PolicySource", "Preparations", "facts_of", "kinds_of", "uncompiled"]
 
 NO_POLICY: Final = Policy("", {}, (), ())
 
@@ -39,7 +41,7 @@ class KnownKind:
     ``schema`` (:mod:`webhook.engine.installed`); ``others`` are the kinds with such a definition that each fact reads.
     ``foreign`` is a kind that a user's CRD defines: it has no rules and gets no stamp, and only its schema counts.
     ``in_force`` is the release that the policy is compiled for, of the operator that the ``pack`` describes.
-    ``wholes`` makes the pods of an object and of others.
+    ``own_facts`` are those that Python has. ``wholes`` makes the pods of an object and of others.
     """
 
     api: str
@@ -48,7 +50,7 @@ class KnownKind:
     namespaced: bool
     schema: Structural
     policy: Policy = NO_POLICY
-    facts: Mapping[str, Fact] = field(default_factory=dict)
+    own_facts: Mapping[str, Fact] = field(default_factory=dict)
     status: bool = False
     sources: Sequence[PolicySource] = ()
     own: Own | None = None
@@ -57,6 +59,12 @@ class KnownKind:
     in_force: InForce = DOCUMENTED
     pack: Pack = NO_PACK
     wholes: WholesOf | None = None
+
+    @property
+    def facts(self) -> Mapping[str, Fact]:
+        """The facts that its rules read: those of the API, and the references of its policy."""
+        references = self.policy.references
+        return {**self.own_facts, **facts_of(references)} if references else self.own_facts
 
     @property
     def deviates(self) -> bool:
@@ -85,6 +93,20 @@ class Preparations(dict[GroupVersionKind, Prepared]):
         return found
 
 
+@lru_cache(256)
+def facts_of(references: tuple[Reference, ...]) -> Mapping[str, Fact]:
+    """The facts of references, by name."""
+    return {
+        each.name: referenced(
+            Kind(each.group, each.kind),
+            each.named_by,
+            {name: (keys, sort) for name, keys, sort in each.members},
+            namespaced=each.namespaced,
+        )
+        for each in references
+    }
+
+
 def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:
     """The served versions of a definition, without policies."""
     of_api = KNOWN.get(pack.facts, Knowledge({}))
@@ -93,7 +115,7 @@ def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:
         if version.served:
             gvk = GroupVersionKind(crd.group, version.name, crd.kind)
             namespaced = crd.scope == "Namespaced"
-            known = KnownKind(api, gvk, crd.plural, namespaced, version.schema, facts=facts, status=version.status)
+            known = KnownKind(api, gvk, crd.plural, namespaced, version.schema, own_facts=facts, status=version.status)
             yield replace(known, in_force=pack.in_force, pack=pack, wholes=wholes)
 
 

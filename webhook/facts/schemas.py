@@ -7,13 +7,14 @@ from typing import Any, Final
 
 from webhook.golang.credentials import masked
 
-__all__ = ["BOOLEAN", "INTEGER", "INTEGERS", "STRING", "STRINGS", "cut_middle", "fields"]
+__all__ = ["BOOLEAN", "INTEGER", "INTEGERS", "NUMBER", "STRING", "STRINGS", "cut_middle", "fields"]
 
 Schema = Mapping[str, Any]
 
 STRING: Final[Schema] = {"type": "string"}
 BOOLEAN: Final[Schema] = {"type": "boolean"}
 INTEGER: Final[Schema] = {"type": "integer"}
+NUMBER: Final[Schema] = {"type": "number"}
 INTEGERS: Final[Schema] = {"type": "array", "items": INTEGER}
 STRINGS: Final[Schema] = {"type": "array", "items": STRING}
 

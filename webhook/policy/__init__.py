@@ -12,12 +12,12 @@ from modelgate.later import later
 from webhook.policy.action import Action, Profile
 from webhook.policy.evaluate import PolicyFault, PolicyScope
 from webhook.policy.path import MISSING, Path, field_path
-from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule, Withdrawn
+from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, Reference, ValidationRule, Withdrawn
 from webhook.policy.prepared import Functions, Prepared
 from webhook.policy.reads import FACTS, OBJECT, SELF, Reads
 
 if TYPE_CHECKING:
-    from webhook.policy.compile import compile_policy
+    from webhook.policy.compile import compile_policy, reference_of
     from webhook.policy.dependence import Dependence, Rule, meet
     from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy
     from webhook.policy.environments import node_at
@@ -45,6 +45,7 @@ __all__ = [
     "Prepared",
     "Profile",
     "Reads",
+    "Reference",
     "Release",
     "Rule",
     "Target",
@@ -57,11 +58,12 @@ __all__ = [
     "meet",
     "node_at",
     "parse_policy",
+    "reference_of",
     "trusted_policy",
 ]
 
 _LATER: Final = {
-    "compile_policy": "compile",
+    **dict.fromkeys(("compile_policy", "reference_of"), "compile"),
     **dict.fromkeys(("Dependence", "Rule", "meet"), "dependence"),
     **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy"), "document"),
     "node_at": "environments",

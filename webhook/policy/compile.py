@@ -15,7 +15,7 @@ from webhook.policy.action import Action
 from webhook.policy.environments import Environments, Schema, child_of, node_at
 from webhook.policy.order import in_order
 from webhook.policy.path import MISSING, Path
-from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule, Withdrawn
+from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, Reference, ValidationRule, Withdrawn
 from webhook.policy.problems import problem
 from webhook.policy.ranges import Range
 from webhook.policy.reads import Reads
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _Part = TypeVar("_Part", "Variable", "Default", "Validation")
 
-__all__ = ["compile_policy"]
+__all__ = ["compile_policy", "reference_of"]
 
 Holds = Callable[[str], bool]
 """Whether a range of releases holds of those that are in force."""
@@ -67,6 +67,12 @@ def compile_policy(
     if compiler.problems:
         raise CatalogError(compiler.problems)
     return policy
+
+
+def reference_of(given: checked.Reference | trusted.Reference) -> Reference:
+    """A reference, as it is read where objects are judged."""
+    members = tuple((name, Path.parse(each.path).keys, each.type) for name, each in given.fields.items())
+    return Reference(given.name, given.group, given.kind, Path.parse(given.path).keys, given.namespaced, members)
 
 
 def _always(_: str) -> bool:
@@ -117,7 +123,14 @@ class _Compiler:
             pod_types=dict(self._pod_types(document)),
             pod_owner=spec.podOwner,
             withdrawn=tuple(self._withdrawn(spec.defaults)),
+            references=tuple(self._references(document)),
         )
+
+    def _references(self, document: PolicyDocument) -> Iterator[Reference]:
+        references: Sequence[checked.Reference | trusted.Reference] = document.spec.references
+        for index, each in enumerate(references):
+            self._schema_at(Path.parse(each.path), ("spec", "references", index, "path"))
+            yield reference_of(each)
 
     def _withdrawn(self, defaults: Sequence[Default]) -> Iterator[Withdrawn]:
         """The defaults of which no form is in force, each once."""
@@ -271,7 +284,8 @@ class _Compiler:
             program = env.program(checked, None if expect == DYN else expect, name=name, on_demand=on_demand)
         except CompileFailure as failure:
             for issue in failure.issues:
-                self._problem(at, f"{issue.message} (line {issue.line}, column {issue.column + 1} of the expression)")
+                place = f" (line {issue.line}, column {issue.column + 1} of the expression)" if issue.line > 0 else ""
+                self._problem(at, f"{issue.message}{place}")
             return None
         self.trees[source] = checked.expr
         reads = _selected(checked.expr)

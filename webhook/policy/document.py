@@ -20,6 +20,13 @@ def _path(text: str) -> str:
     return text
 
 
+def _single(text: str) -> str:
+    path = Path.parse(text)
+    if not path.single or not path.keys:
+        raise ValueError("must be the path of one field, without [*]")
+    return text
+
+
 def _range(text: str) -> str:
     Range.parse(text)
     return text
@@ -31,6 +38,8 @@ CEL = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 PathText = Annotated[str, AfterValidator(_path)]
 PodType = Annotated[str, StringConstraints(pattern=r"^(whole )?[A-Z][A-Za-z]+$")]
 """A type of Kubernetes' pods; ``whole``: no other object completes the value."""
+SinglePath = Annotated[str, AfterValidator(_single)]
+Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=60)]
 Sentence = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 RangeText = Annotated[str, AfterValidator(_range), StringConstraints(strip_whitespace=True)]
 """A range of releases of the operator: see :mod:`webhook.policy.ranges`."""
@@ -56,9 +65,36 @@ class Target(_Model):
 class Variable(_Model):
     """``operator``: as for a :class:`Default`, by its name."""
 
-    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+    name: Identifier
     expression: CEL
     operator: RangeText | None = None
+
+
+class Member(_Model):
+    """A value at a path of another object, and its type; ``strings`` and ``integers`` are lists."""
+
+    path: SinglePath
+    type: Literal["boolean", "integer", "integers", "number", "string", "strings"]
+
+
+class Reference(_Model):
+    """Another object, which the rules read as ``facts.<name>``: ``found``, the ``name`` of the object, and the
+    ``fields``. ``path`` is where the object has the other one's name; ``namespaced``: it is in the namespace of the
+    object. What is absent is "", 0, false or an empty list.
+    """
+
+    name: Identifier
+    group: str = ""
+    kind: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Za-z0-9]*$")]
+    path: SinglePath
+    namespaced: bool = True
+    fields: dict[Identifier, Member] = {}
+
+    @model_validator(mode="after")
+    def _names_are_free(self) -> Reference:
+        if taken := sorted({"found", "name"} & self.fields.keys()):
+            raise ValueError(f"fields.{taken[0]} has the name of what each reference has; use another name")
+        return self
 
 
 class Default(_Model):
@@ -156,6 +192,7 @@ class Spec(_Model):
     renamed: dict[PathText, Sentence] = {}
     podTypes: dict[PathText, PodType] = {}  # noqa: N815 - the spelling of Kubernetes documents
     podOwner: Literal["deployment", "job"] = "deployment"  # noqa: N815
+    references: list[Reference] = []
     variables: list[Variable] = []
     defaults: list[Default] = []
     validations: list[Validation] = []

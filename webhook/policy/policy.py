@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from webhook.cel import Program
 from webhook.policy.action import Action, Profile
 from webhook.policy.path import Path
 from webhook.policy.reads import OBJECT, SELF, Reads
 
-__all__ = ["DefaultRule", "Expression", "FactValue", "Policy", "ValidationRule", "Withdrawn"]
+__all__ = ["DefaultRule", "Expression", "FactValue", "Policy", "Reference", "ValidationRule", "Withdrawn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +146,20 @@ class ValidationRule:
         return self.action
 
 
+class Reference(NamedTuple):
+    """Another object that rules read as a fact of this name; see :class:`webhook.policy.document.Reference`.
+
+    ``members`` are of the other object: name, path and type.
+    """
+
+    name: str
+    group: str
+    kind: str
+    named_by: tuple[str, ...]
+    namespaced: bool
+    members: tuple[tuple[str, tuple[str, ...], str], ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Policy:
     """All rules of one kind, of one document or joined. ``variables`` are in the order of their declaration.
@@ -156,6 +170,7 @@ class Policy:
     ``pod_types``: by path, the type of Kubernetes' pods that a node has, and whether no other object completes it;
     ``pod_owner``: what the operator makes of pods, ``deployment`` or ``job``.
     ``withdrawn``: defaults of other releases.
+    ``references``: the objects that rules read as facts.
     ``structures``: the paths of what facts give as a whole, where no expression sets the same.
     """
 
@@ -169,6 +184,7 @@ class Policy:
     pod_types: Mapping[tuple[str, ...], tuple[str, bool]] = field(default_factory=dict)
     pod_owner: str = "deployment"
     withdrawn: tuple[Withdrawn, ...] = ()
+    references: tuple[Reference, ...] = ()
     structures: tuple[Path, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -211,6 +227,7 @@ class Policy:
             pod_types=types,
             pod_owner=owner,
             withdrawn=self.withdrawn + other.withdrawn,
+            references=tuple(dict.fromkeys(self.references + other.references)),
         )
 
     @property

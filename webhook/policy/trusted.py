@@ -34,6 +34,22 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    path: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    name: str
+    group: str = ""
+    kind: str
+    path: str
+    namespaced: bool = True
+    fields: dict[str, Member] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Default:
     code: str
     path: str
@@ -77,6 +93,7 @@ class Spec:
     renamed: dict[str, str] = field(default_factory=dict)
     podTypes: dict[str, str] = field(default_factory=dict)  # noqa: N815 - as above
     podOwner: str = "deployment"  # noqa: N815
+    references: list[Reference] = field(default_factory=list)
     variables: list[Variable] = field(default_factory=list)
     defaults: list[Default] = field(default_factory=list)
     validations: list[Validation] = field(default_factory=list)
@@ -118,6 +135,10 @@ def trusted_policy(document: Document) -> TrustedDocument:
     spec["target"] = Target(**spec["target"])
     for name, part in _PARTS.items():
         spec[name] = [part(**_stripped(each)) for each in spec.get(name, ())]
+    spec["references"] = [
+        Reference(**{**each, "fields": {name: Member(**one) for name, one in each.get("fields", {}).items()}})
+        for each in spec.get("references", ())
+    ]
     metadata = Metadata(**document.value["metadata"])
     return TrustedDocument(**{**document.value, "metadata": metadata, "spec": Spec(**_stripped(spec))})
 

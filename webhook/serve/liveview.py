@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from webhook.admission.errors import NotReady
 from webhook.cluster import Reader, ReadThrough
 from webhook.cluster.view import Freshness
-from webhook.facts.reads import FETCHED, watched
+from webhook.facts.reads import watched
 
 __all__ = ["ThreadedView", "ViewRunner", "live_view", "reader"]
 
@@ -100,7 +100,7 @@ def live_view(kubeconfig: Path | None, stale: float, without: Collection[str] = 
     def make() -> ThreadedView:
         from webhook.cluster.live import live_view  # noqa: PLC0415 - the client library takes a second to load
 
-        return live_view(kubeconfig, watched(without), FETCHED, stale)
+        return live_view(kubeconfig, watched(without), stale)
 
     return ViewRunner(make)
 

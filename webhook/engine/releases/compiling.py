@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
 from webhook import policy as policies  # its compiler is loaded when it is first used
 from webhook.admission.errors import CatalogError, Problem
-from webhook.engine.kinds import NO_POLICY, KnownKind, PolicySource
+from webhook.engine.kinds import NO_POLICY, KnownKind, PolicySource, facts_of
 from webhook.facts import FACTS
-from webhook.policy import Policy
+from webhook.policy import Policy, Reference
 from webhook.schema import Structural
 
 __all__ = ["compiled", "compiled_source", "joined"]
@@ -37,7 +37,9 @@ def compiled_source(known: KnownKind, source: PolicySource) -> Policy:
     Raises:
         CatalogError: with every problem of these rules.
     """
-    again = partial(_given, known.schema, known.pack.facts, known.gvk.kind)
+    references = tuple(map(policies.reference_of, source.document.spec.references))
+    _check_names(known, source, references)
+    again = partial(_given, known.schema, known.pack.facts, known.gvk.kind, references)
     return policies.compile_policy(*source, *again(), again, known.in_force.holds)
 
 
@@ -50,7 +52,22 @@ def joined(one: Policy, other: Policy) -> Policy:
     return other if one is NO_POLICY else one.joined(other)
 
 
-def _given(schema: Structural, api: str, kind: str) -> tuple[Mapping[str, Any], dict[str, Mapping[str, Any]]]:
+def _check_names(known: KnownKind, source: PolicySource, references: Sequence[Reference]) -> None:
+    taken = set(known.own_facts)
+    problems = list[Problem]()
+    for index, each in enumerate(references):
+        if each.name in taken:
+            place = f"{source.origin.source}:{source.origin.line_of('spec', 'references', index, 'name')}"
+            text = f"{known.gvk.kind} has a fact {each.name} already; use another name"
+            problems.append(Problem(place, f"spec.references[{index}].name", text))
+        taken.add(each.name)
+    if problems:
+        raise CatalogError(problems)
+
+
+def _given(
+    schema: Structural, api: str, kind: str, references: tuple[Reference, ...]
+) -> tuple[Mapping[str, Any], dict[str, Mapping[str, Any]]]:
     """What the rules of a kind can read: the schemas of its objects and facts."""
-    facts = FACTS.get(api, {}).get(kind, {})
+    facts = {**FACTS.get(api, {}).get(kind, {}), **facts_of(references)}
     return schema.raw, {name: fact.schema for name, fact in facts.items()}

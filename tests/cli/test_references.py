@@ -1,0 +1,157 @@
+"""A rule of one's own reads another object, by data alone."""
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from modelgate import Gate, Verdict
+from tests.cli.test_packs import CRD, PACK
+from webhook.admission.errors import LoadError
+from webhook.cli import main
+from webhook.engine import catalog
+
+Capture = pytest.CaptureFixture[str]
+
+POLICY = """\
+apiVersion: modelgate.dev/v1alpha1
+kind: Policy
+metadata: {name: acme-widget}
+spec:
+  target: {group: acme.example.com, versions: [v1], kind: Widget}
+  references:
+  - name: queue
+    group: acme.example.com
+    kind: Queue
+    path: spec.queue
+    fields:
+      most: {path: spec.most, type: integer}
+      colours: {path: spec.colours, type: strings}
+      open: {path: spec.open, type: boolean}
+  defaults:
+  - code: AC101
+    path: spec.size
+    when: facts.queue.found
+    value: facts.queue.most
+    because: the most that the queue takes
+  validations:
+  - code: AC401
+    at: spec.queue
+    rule: facts.queue.found
+    message: there is no such Queue in the namespace; create it, or use the name of another one
+    unseen: "'Queue ' + facts.queue.name"
+    docs: A widget of no queue is never made.
+  - code: AC402
+    when: facts.queue.found && has(object.spec.size)
+    at: spec.size
+    rule: self <= facts.queue.most
+    messageExpression: "'the queue takes ' + string(facts.queue.most) + ' at most; use less'"
+    docs: A widget that is too large waits forever.
+"""
+
+
+def definition(kind: str, **properties: str) -> dict[str, Any]:
+    found = deepcopy(CRD)
+    plural = f"{kind.lower()}s"
+    found["metadata"] = {"name": f"{plural}.acme.example.com"}
+    spec = found["spec"]
+    spec["names"] = {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"}
+    types: dict[str, Any] = {key: {"type": each} for key, each in properties.items()}
+    for each in types.values():
+        if each["type"] == "array":
+            each["items"] = {"type": "string"}
+    spec["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] = types
+    return found
+
+
+def pack_at(folder: Path, policy: str = POLICY) -> Path:
+    pack = folder / "acme"
+    (pack / "crds").mkdir(parents=True)
+    kinds = (
+        definition("Widget", size="integer", queue="string"),
+        definition("Queue", most="integer", colours="array", open="boolean"),
+    )
+    (pack / "crds" / "all.yaml").write_text(yaml.safe_dump_all(kinds))
+    (pack / "widget.yaml").write_text(policy)
+    (pack / "pack.yaml").write_text(PACK % "")
+    return pack
+
+
+def an_object(kind: str, name: str, namespace: str = "b", **spec: Any) -> str:
+    metadata = {"name": name, "namespace": namespace}
+    return yaml.safe_dump({"apiVersion": "acme.example.com/v1", "kind": kind, "metadata": metadata, "spec": spec})
+
+
+QUEUE = an_object("Queue", "fast", most=5)
+
+
+def of_widget(gate: Gate, *texts: str) -> Verdict:
+    return gate.check_all("---\n".join(texts))[-1]
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    return Gate(policies=pack_at(tmp_path))
+
+
+def test_a_rule_compares_with_the_other_object(gate: Gate) -> None:
+    assert of_widget(gate, QUEUE, an_object("Widget", "a", queue="fast", size=4)).codes == set()
+    assert of_widget(gate, QUEUE, an_object("Widget", "a", queue="fast", size=6)).codes == {"AC402"}
+
+
+def test_a_default_takes_a_value_of_the_other_object(gate: Gate) -> None:
+    assert of_widget(gate, QUEUE, an_object("Widget", "a", queue="fast")).object["spec"]["size"] == 5
+
+
+def test_it_is_looked_up_in_the_namespace_of_the_object(gate: Gate) -> None:
+    verdict = of_widget(gate, QUEUE, an_object("Widget", "a", namespace="c", queue="fast", size=6))
+    assert verdict.codes == {"AC401"}
+
+
+def test_without_it_a_check_of_files_only_warns(gate: Gate) -> None:
+    verdict = gate.check(an_object("Widget", "a", queue="slow"))
+    (finding,) = verdict.findings
+    assert (finding.code, str(finding.severity)) == ("AC401", "warning")
+    assert "Queue slow is not among the files given" in finding.message
+
+
+def test_an_object_of_a_wrong_shape_says_nothing(gate: Gate) -> None:
+    wrong = QUEUE.replace("most: 5", "most: many")
+    assert "AC402" in of_widget(gate, wrong, an_object("Widget", "a", queue="fast", size=6)).codes
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("path: spec.queue\n", "path: spec.queues\n", "acme/widget.yaml:10: spec.references[0].path: "),
+        ("path: spec.queue\n", "path: spec.queue[*]\n", "must be the path of one field"),
+        ("type: integer}", "type: int}", "Input should be 'boolean', 'integer'"),
+        ("kind: Queue", "kind: queue", "should match pattern"),
+        ("open: {", "found: {", "fields.found has the name of what each reference has; use another name"),
+        ("facts.queue.most\n", "facts.queue.least\n", "undefined field 'least'"),
+        ("facts.queue.most\n", "facts.line.most\n", "undefined field 'line'"),
+        ("when: facts.queue.found\n", "when: facts.queue.most\n", "spec.defaults[0].when: must evaluate to bool"),
+    ],
+)
+def test_a_mistake_is_an_error_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in POLICY
+    with pytest.raises(LoadError) as caught:
+        catalog.load(packs=[pack_at(tmp_path, POLICY.replace(old, new, 1))])
+    assert message in str(caught.value)
+    assert "acme/widget.yaml:" in str(caught.value)
+
+
+def test_two_references_of_one_name_are_an_error(tmp_path: Path) -> None:
+    twice = POLICY.replace("  defaults:\n", "  - {name: queue, kind: ConfigMap, path: spec.queue}\n  defaults:\n", 1)
+    with pytest.raises(LoadError) as caught:
+        catalog.load(packs=[pack_at(tmp_path, twice)])
+    assert "acme/widget.yaml:15: spec.references[1].name: Widget has a fact queue already" in str(caught.value)
+
+
+def test_the_command_explains_it(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "objects.yaml"
+    file.write_text("---\n".join([QUEUE, an_object("Widget", "a", queue="fast", size=6)]))
+    assert main(["check", "--no-config", str(file), "--policies", str(pack_at(tmp_path))]) == 1
+    assert "AC402 error: spec.size: " in capsys.readouterr().out
