@@ -50,7 +50,7 @@ ome:
     - servingruntimes
 {{- end -}}
 
-{{/* The kinds of the enabled APIs, as a list under the key "kinds". */}}
+{{/* The kinds of the enabled APIs and of the user's own, as a list under the key "kinds". */}}
 {{- define "modelgate.covered" -}}
 {{- $found := list -}}
 {{- range $api, $kinds := include "modelgate.catalog" . | fromYaml -}}
@@ -58,7 +58,7 @@ ome:
 {{- $found = append $found $kinds -}}
 {{- end -}}
 {{- end -}}
-{{- toYaml (dict "kinds" $found) -}}
+{{- toYaml (dict "kinds" (concat $found .Values.packs.kinds)) -}}
 {{- end -}}
 
 {{/* What the webhooks are called for, under the key "kinds": the value of that name, or else the enabled APIs. */}}

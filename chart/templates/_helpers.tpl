@@ -221,11 +221,30 @@ ipFamilies: {{ toJson . }}
 {{- if include "modelgate.policies" . }}
 - --admission-policies=/policies
 {{- end }}
+{{- if .Values.packs.volume }}
+- --policies=/packs
+{{- end }}
 {{- end -}}
 
-{{/* The volume with the user's policies, if any. */}}
+{{/* The volumes with the user's policies and APIs, if any, and where they are mounted. */}}
+{{- define "modelgate.policyMounts" -}}
+{{- if include "modelgate.policies" . }}
+- name: policies
+  mountPath: /policies
+  readOnly: true
+{{- end }}
+{{- if .Values.packs.volume }}
+- name: packs
+  mountPath: /packs
+  readOnly: true
+{{- end }}
+{{- end -}}
 {{- define "modelgate.policyVolume" -}}
-{{- if include "modelgate.policies" . -}}
+{{- with .Values.packs.volume }}
+- name: packs
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if include "modelgate.policies" . }}
 - name: policies
   projected:
     sources:
@@ -263,8 +282,14 @@ ipFamilies: {{ toJson . }}
   verbs: [list, watch]
 {{- end -}}
 
-{{/* Rights: what facts read. */}}
+{{/* Rights: what facts read, and the references of the user's own rules. */}}
 {{- define "modelgate.reads" -}}
+{{- range .Values.packs.reads }}
+- apiGroups: [{{ .group | quote }}]
+  resources:
+    {{- toYaml .resources | nindent 4 }}
+  verbs: [get]
+{{- end }}
 # The kinds that rules refer to, guarded or not: the gate is not ready while it cannot read one of them. list: all
 # objects at the start; watch: changes; get: an object that was just applied, before the watch reports it.
 {{- if .Values.apis.aim.enabled }}

@@ -27,9 +27,9 @@ def with_view(plane: Plane, gate: Gate) -> Iterator[Gate]:
         gate.start()
 
 
-def as_the_chart_lets_it(plane: Plane) -> Path:
-    """A kubeconfig with a token of the account that the chart makes for the view."""
-    objects = [each for each in rendered(plane) if (each["kind"], each["metadata"]["name"]) in RIGHTS]
+def as_the_chart_lets_it(plane: Plane, *flags: str) -> Path:
+    """A kubeconfig with a token of the account that the chart makes for the view; ``flags`` are Helm's."""
+    objects = [each for each in rendered(plane, *flags) if (each["kind"], each["metadata"]["name"]) in RIGHTS]
     assert len(objects) == len(RIGHTS)
     plane.kubectl.send_all("apply", objects)
     config = json.loads(plane.kubeconfig.read_text())

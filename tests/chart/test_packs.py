@@ -1,0 +1,68 @@
+"""Folders of APIs of one's own: the volume, the webhooks and the rights follow the values."""
+
+import pytest
+
+from tests.chart.helm import CHART, pods, run, webhooks
+from tests.chart.test_rights import rights
+
+PACKS = (
+    'packs.volume={"configMap":{"name":"acme","items":[{"key":"pack.yaml","path":"acme/pack.yaml"}]}}',
+    'packs.kinds=[{"group":"acme.example.com","versions":["v1"],"resources":["queues","widgets"],"cluster":["queues"]}]',
+    'packs.reads=[{"group":"acme.example.com","resources":["queues"]},{"group":"","resources":["configmaps"]}]',
+)
+BOTH = (*PACKS, 'policies.configMap="mine"')
+
+
+def test_gate_and_reconciler_mount_them_and_load_them():
+    for sets in (PACKS, BOTH):
+        found = pods(*sets)
+        for component in ("gate", "reconciler"):
+            pod = found[component]
+            server = next(each for each in pod["containers"] if each["name"] == component)
+            assert "--policies=/packs" in server["args"]
+            mounts = {each["name"]: each["mountPath"] for each in server["volumeMounts"]}
+            assert mounts["packs"] == "/packs"
+            assert ("policies" in mounts) is (sets is BOTH)
+            (volume,) = (each for each in pod["volumes"] if each["name"] == "packs")
+            assert volume["configMap"]["name"] == "acme"
+
+
+def test_without_them_nothing_names_them():
+    for pod in pods().values():
+        assert "packs" not in repr(pod)
+
+
+def test_the_webhooks_are_called_for_their_kinds_too():
+    for webhook in webhooks(*PACKS):
+        assert {"acme.example.com", "ome.io"} <= {group for rule in webhook["rules"] for group in rule["apiGroups"]}
+
+
+def test_the_gate_may_get_what_they_read_and_their_definitions():
+    usual, found = rights("modelgate-view"), rights("modelgate-view", *PACKS)
+    more = {key: verbs for key, verbs in found.items() if usual.get(key) != verbs}
+    named = [key for key in more if key[2] == "customresourcedefinitions"]
+    defined = {"queues.acme.example.com", "widgets.acme.example.com"}
+    assert [defined <= set(key[3]) and more.pop(key) == ["get"] for key in named] == [True]
+    assert more == {
+        ("ClusterRole", "acme.example.com", "queues", ()): ["get"],
+        ("ClusterRole", "", "configmaps", ()): ["get"],
+    }
+
+
+def test_the_reconciler_judges_them():
+    found = rights("modelgate-reconciler", *PACKS, 'reconciler.namespaces=["*"]')
+    assert "watch" in found["ClusterRole", "acme.example.com", "widgets", ()]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        'packs.kinds=[{"group":"apps","versions":["v1"],"resources":["deployments"]}]',
+        'packs.reads=[{"group":"","resources":["secrets"]}]',
+        'packs.volume={"configMap":{"name":"a"},"emptyDir":{}}',
+    ],
+)
+def test_a_group_of_kubernetes_secrets_and_two_volumes_are_refused(value):
+    done = run("template", "modelgate", str(CHART), "--set-json", value)
+    assert done.returncode == 1
+    assert "packs" in done.stderr
