@@ -56,6 +56,7 @@ docs: $(READY)  ## generate webhook/facts/inputs.json, docs/coverage.md, samples
 	$(PY) -m tools.rules
 	$(PY) -m tools.coverage
 	$(PY) -m tools.charts.readme
+	$(PY) -m tools.charts.catalog
 
 pictures: $(READY)  ## draw the pictures of the documentation from the texts in docs/pictures; needs Go
 	$(PY) -m tools.pictures

@@ -1,55 +1,3 @@
-{{/*
-API → the group, version and plural names of its kinds; "cluster" are those without a namespace. "marks" are further
-definitions by which the gate tells the releases of the operator apart.
-*/}}
-{{- define "modelgate.catalog" -}}
-aim:
-  group: aim.silogen.ai
-  versions: [v1alpha1]
-  cluster: [aimclusterimages, aimclusterruntimeconfigs, aimclusterservicetemplates]
-  resources:
-    - aimclusterimages
-    - aimclusterruntimeconfigs
-    - aimclusterservicetemplates
-    - aimimages
-    - aimmodelcaches
-    - aimruntimeconfigs
-    - aimservices
-    - aimservicetemplates
-    - aimtemplatecaches
-llmaz:
-  group: llmaz.io
-  versions: [v1alpha1]
-  cluster: [openmodels]
-  resources: [openmodels]
-llmd:
-  group: llmd.ai
-  versions: [v1alpha1]
-  resources: [variantautoscalings]
-llmkube:
-  group: inference.llmkube.dev
-  versions: [v1alpha1]
-  resources: [inferenceservices, models]
-  marks:
-    - federatedclusters.federation.llmkube.dev
-    - gpuquotas.inference.llmkube.dev
-    - loraadapters.inference.llmkube.dev
-    - modelpools.inference.llmkube.dev
-    - modelrouters.inference.llmkube.dev
-ome:
-  group: ome.io
-  versions: [v1beta1]
-  cluster: [clusterbasemodels, clusterservingruntimes, finetunedweights]
-  resources:
-    - basemodels
-    - benchmarkjobs
-    - clusterbasemodels
-    - clusterservingruntimes
-    - finetunedweights
-    - inferenceservices
-    - servingruntimes
-{{- end -}}
-
 {{/* The kinds of the enabled APIs and of the user's own, as a list under the key "kinds". */}}
 {{- define "modelgate.covered" -}}
 {{- $found := list -}}
@@ -68,7 +16,7 @@ ome:
 {{- else -}}
 {{- $covered := include "modelgate.covered" . | fromYaml -}}
 {{- if not $covered.kinds -}}
-{{- fail "no API is enabled: set apis.<name>.enabled=true for one of aim, llmaz, llmd, llmkube, ome" -}}
+{{- fail (printf "no API is enabled: set apis.<name>.enabled=true for one of %s" (keys (include "modelgate.catalog" . | fromYaml) | sortAlpha | join ", ")) -}}
 {{- end -}}
 {{- toYaml $covered -}}
 {{- end -}}

@@ -290,63 +290,27 @@ ipFamilies: {{ toJson . }}
     {{- toYaml .resources | nindent 4 }}
   verbs: [get]
 {{- end }}
-# The kinds that rules refer to, guarded or not: the gate is not ready while it cannot read one of them. list: all
-# objects at the start; watch: changes; get: an object that was just applied, before the watch reports it.
-{{- if .Values.apis.aim.enabled }}
-- apiGroups: [aim.silogen.ai]
-  resources:
-    {{- toYaml (get (include "modelgate.catalog" . | fromYaml) "aim").resources | nindent 4 }}
+# The objects that rules refer to, guarded or not: the gate is not ready while it cannot read one of the kinds. list: all
+# objects at the start; watch: changes; get: an object that was just applied, before the watch reports it, or one that a
+# field names.
+{{- range $api, $kinds := include "modelgate.catalog" . | fromYaml }}
+{{- if (get $.Values.apis $api).enabled }}
+{{- range $kinds.watched }}
+- apiGroups: [{{ .group | quote }}]
+  resources: {{ toJson .resources }}
   verbs: [get, list, watch]
 {{- end }}
-# Available GPUs, from the labels of nodes.
-- apiGroups: [""]
-  resources: [nodes]
-  verbs: [get, list, watch]
-- apiGroups: [storage.k8s.io]
-  resources: [storageclasses]
-  verbs: [get, list, watch]
-{{- if .Values.apis.llmkube.enabled }}
-# What LLMKube's services request for a Model, and the Model that a service names.
-- apiGroups: [inference.llmkube.dev]
-  resources: [inferenceservices]
-  verbs: [get, list, watch]
-- apiGroups: [inference.llmkube.dev]
-  resources: [models]
+{{- range $kinds.fetched }}
+- apiGroups: [{{ .group | quote }}]
+  resources: {{ toJson .resources }}
+  {{- with .names }}
+  resourceNames: {{ toJson . }}
+  {{- end }}
   verbs: [get]
 {{- end }}
-{{- if .Values.apis.llmd.enabled }}
-- apiGroups: [llmd.ai]
-  resources: [variantautoscalings]
-  verbs: [get, list, watch]
 {{- end }}
-{{- if .Values.apis.ome.enabled }}
-- apiGroups: [ome.io]
-  resources:
-    - basemodels
-    - clusterbasemodels
-    - clusterservingruntimes
-    - finetunedweights
-    - inferenceservices
-    - servingruntimes
-  verbs: [get, list, watch]
 {{- end }}
 {{ include "modelgate.definitions" . }}
-{{- if or .Values.apis.llmkube.enabled .Values.apis.ome.enabled }}
-# get: the claims that LLMKube's services and the pods of OME's components name.
-- apiGroups: [""]
-  resources: [persistentvolumeclaims]
-  verbs: [get]
-{{- end }}
-{{- if .Values.apis.ome.enabled }}
-# get: OME's defaults, in OME's namespace. No other ConfigMap.
-- apiGroups: [""]
-  resources: [configmaps]
-  resourceNames: [inferenceservice-config]
-  verbs: [get]
-- apiGroups: [resource.k8s.io]
-  resources: [resourceclaims, resourceclaimtemplates]
-  verbs: [get]
-{{- end }}
 {{- end -}}
 
 {{/* Rights: what the user's policies read, if there are any. */}}

@@ -22,5 +22,7 @@ each object of the cluster, and of each Model that it has just judged."""
 
 
 def watched(without: Collection[str] = ()) -> frozenset[Kind]:
-    """The kinds to watch by an installation that does not cover these groups."""
-    return frozenset(kind for kind in WATCHED if kind.group not in without)
+    """The kinds to watch by an installation that does not cover these groups: not what only their APIs read."""
+    left_out = frozenset(without)
+    apis = (each.watched for each in KNOWN.values() if left_out.isdisjoint(kind.group for kind in each.watched))
+    return frozenset(kind for kinds in apis for kind in kinds)

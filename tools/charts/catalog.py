@@ -1,0 +1,71 @@
+"""What the chart knows of each API: ``python -m tools.charts.catalog`` writes ``chart/templates/_catalog.tpl``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from webhook.cluster import Kind
+from webhook.engine import catalog
+from webhook.engine.catalog import Catalog
+from webhook.engine.releases.packs import built_in
+from webhook.facts import KNOWN
+
+__all__ = ["FILE", "template"]
+
+FILE: Final = Path(__file__).parents[2] / "chart" / "templates" / "_catalog.tpl"
+HEAD: Final = """{{/*
+Made from policies and facts by `make docs`. API → the group, versions and plural names of its kinds; "cluster" are
+those without a namespace. "marks" are further definitions by which the gate tells the releases of the operator apart.
+"watched" and "fetched" are what its rules read: all objects, or one by name.
+*/}}
+{{- define "modelgate.catalog" -}}
+"""
+END: Final = "{{- end -}}\n"
+
+
+def template() -> str:
+    """The file, as text."""
+    loaded = catalog.load()
+    known = {api: _api(api, loaded) for api in built_in()}
+    return HEAD + yaml.safe_dump(known, sort_keys=False, width=110) + END
+
+
+def _api(api: str, loaded: Catalog) -> dict[str, Any]:
+    pack, facts = built_in()[api], KNOWN[built_in()[api].facts]
+    (group,) = pack.groups
+    kinds = [loaded.uncompiled(gvk) for gvk in loaded.kinds if gvk.group == group]
+    resources = {each.plural: each.namespaced for each in kinds}
+    own = {f"{plural}.{group}" for plural in resources}
+    found: dict[str, Any] = {"group": group, "versions": sorted({each.gvk.version for each in kinds})}
+    found["resources"] = sorted(resources)
+    found["cluster"] = sorted(plural for plural, namespaced in resources.items() if not namespaced)
+    found["marks"] = sorted(set(pack.table.rows) - own) if pack.documented else []
+    plurals = {Kind(gvk.group, gvk.kind): loaded.uncompiled(gvk).plural for gvk in loaded.kinds}
+    found["watched"] = list(_by_group(facts.watched, plurals))
+    anywhere = [each.kind for each in facts.fetched if not each.name]
+    named = [(each.kind, each.name) for each in sorted(facts.fetched) if each.name]
+    found["fetched"] = [
+        *_by_group(anywhere, plurals),
+        *({"group": kind.group, "resources": [_plural(kind, plurals)], "names": [name]} for kind, name in named),
+    ]
+    return {key: value for key, value in found.items() if value}
+
+
+def _by_group(kinds: Iterable[Kind], plurals: dict[Kind, str]) -> Iterator[dict[str, Any]]:
+    for group, found in groupby(sorted(kinds), key=lambda kind: kind.group):
+        yield {"group": group, "resources": sorted(_plural(kind, plurals) for kind in found)}
+
+
+def _plural(kind: Kind, plurals: dict[Kind, str]) -> str:
+    """The name of a resource: by its definition, or as Kubernetes names its own."""
+    name = kind.kind.lower()
+    return plurals.get(kind, f"{name}es" if name.endswith("s") else f"{name}s")
+
+
+if __name__ == "__main__":
+    FILE.write_text(template())
