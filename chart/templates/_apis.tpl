@@ -1,8 +1,19 @@
+{{/* Not empty if an API is covered: one that the values do not name is. */}}
+{{- define "modelgate.covers" -}}
+{{- if dig "enabled" true (get .root.Values.apis .api | default dict) -}}yes{{- end -}}
+{{- end -}}
+
 {{/* The kinds of the enabled APIs and of the user's own, as a list under the key "kinds". */}}
 {{- define "modelgate.covered" -}}
 {{- $found := list -}}
+{{- $known := keys (include "modelgate.catalog" . | fromYaml) | sortAlpha -}}
+{{- range $api, $_ := .Values.apis -}}
+{{- if not (has $api $known) -}}
+{{- fail (printf "apis.%s: there is no such API; use %s" $api (join ", " $known)) -}}
+{{- end -}}
+{{- end -}}
 {{- range $api, $kinds := include "modelgate.catalog" . | fromYaml -}}
-{{- if (get $.Values.apis $api).enabled -}}
+{{- if include "modelgate.covers" (dict "root" $ "api" $api) -}}
 {{- $found = append $found $kinds -}}
 {{- end -}}
 {{- end -}}
@@ -26,7 +37,7 @@
 {{- define "modelgate.without" -}}
 {{- $off := list -}}
 {{- range $api, $_ := include "modelgate.catalog" . | fromYaml -}}
-{{- if not (get $.Values.apis $api).enabled -}}
+{{- if not (include "modelgate.covers" (dict "root" $ "api" $api)) -}}
 {{- $off = append $off $api -}}
 {{- end -}}
 {{- end -}}

@@ -294,7 +294,7 @@ ipFamilies: {{ toJson . }}
 # objects at the start; watch: changes; get: an object that was just applied, before the watch reports it, or one that a
 # field names.
 {{- range $api, $kinds := include "modelgate.catalog" . | fromYaml }}
-{{- if (get $.Values.apis $api).enabled }}
+{{- if include "modelgate.covers" (dict "root" $ "api" $api) }}
 {{- range $kinds.watched }}
 - apiGroups: [{{ .group | quote }}]
   resources: {{ toJson .resources }}

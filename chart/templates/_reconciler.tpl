@@ -11,7 +11,7 @@
 
 {{/* Not empty if the reconciler does the work of an operator of an API. Takes the root and the API. */}}
 {{- define "modelgate.acts" -}}
-{{- if and (get .root.Values.reconciler.apis .api) (get .root.Values.apis .api).enabled -}}yes{{- end -}}
+{{- if and (get .root.Values.reconciler.apis .api) (include "modelgate.covers" .) -}}yes{{- end -}}
 {{- end -}}
 
 {{/* What would give a wider right than was asked for. */}}
@@ -69,7 +69,7 @@
 {{ . }}
 {{- end }}
 {{ include "modelgate.judged" (dict "root" . "scope" "Cluster") }}
-{{- if .Values.apis.ome.enabled }}
+{{- if (include "modelgate.covers" (dict "root" . "api" "ome")) }}
 # OME's defaults, which are in OME's namespace: a change of them is a new judgement of its services. No other ConfigMap.
 - apiGroups: [""]
   resources: [configmaps]
@@ -86,12 +86,12 @@
 {{- if include "modelgate.whole" . }}
 # patch: apply the condition Normalised, where the status has room for it; update: the same where the list of conditions
 # is atomic, or the whole status.
-{{- if .Values.apis.aim.enabled }}
+{{- if (include "modelgate.covers" (dict "root" . "api" "aim")) }}
 - apiGroups: [aim.silogen.ai]
   resources: [aimclusterimages/status, aimclusterservicetemplates/status]
   verbs: {{ if include "modelgate.acts" (dict "root" . "api" "aim") }}[patch, update]{{ else }}[patch]{{ end }}
 {{- end }}
-{{- if .Values.apis.llmaz.enabled }}
+{{- if (include "modelgate.covers" (dict "root" . "api" "llmaz")) }}
 - apiGroups: [llmaz.io]
   resources: [openmodels/status]
   verbs: [update]
@@ -131,19 +131,19 @@
 {{/* Rights in each namespace, or in all. */}}
 {{- define "modelgate.reconciler.namespaced" -}}
 {{ include "modelgate.judged" (dict "root" . "scope" "Namespaced") }}
-{{- if or .Values.apis.llmkube.enabled .Values.apis.ome.enabled }}
+{{- if or (include "modelgate.covers" (dict "root" . "api" "llmkube")) (include "modelgate.covers" (dict "root" . "api" "ome")) }}
 # get: the claims that LLMKube's services and the pods of OME's components name.
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
   verbs: [get]
 {{- end }}
-{{- if .Values.apis.ome.enabled }}
+{{- if (include "modelgate.covers" (dict "root" . "api" "ome")) }}
 - apiGroups: [resource.k8s.io]
   resources: [resourceclaims, resourceclaimtemplates]
   verbs: [get]
 {{- end }}
 # patch: apply the condition Normalised; update: the same where the list of conditions is atomic, or the whole status.
-{{- if .Values.apis.aim.enabled }}
+{{- if (include "modelgate.covers" (dict "root" . "api" "aim")) }}
 - apiGroups: [aim.silogen.ai]
   resources:
     - aimimages/status
@@ -153,7 +153,7 @@
     - aimtemplatecaches/status
   verbs: {{ if include "modelgate.acts" (dict "root" . "api" "aim") }}[patch, update]{{ else }}[patch]{{ end }}
 {{- end }}
-{{- if .Values.apis.llmkube.enabled }}
+{{- if (include "modelgate.covers" (dict "root" . "api" "llmkube")) }}
 - apiGroups: [inference.llmkube.dev]
   resources: [inferenceservices/status]
   verbs: [patch]
@@ -161,12 +161,12 @@
   resources: [models/status]
   verbs: {{ if include "modelgate.acts" (dict "root" . "api" "llmkube") }}[patch, update]{{ else }}[patch]{{ end }}
 {{- end }}
-{{- if .Values.apis.llmd.enabled }}
+{{- if (include "modelgate.covers" (dict "root" . "api" "llmd")) }}
 - apiGroups: [llmd.ai]
   resources: [variantautoscalings/status]
   verbs: {{ if include "modelgate.acts" (dict "root" . "api" "llmd") }}[patch, update]{{ else }}[patch]{{ end }}
 {{- end }}
-{{- if .Values.apis.ome.enabled }}
+{{- if (include "modelgate.covers" (dict "root" . "api" "ome")) }}
 - apiGroups: [ome.io]
   resources: [inferenceservices/status]
   verbs: [update]

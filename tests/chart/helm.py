@@ -12,11 +12,12 @@ import pytest
 import yaml
 
 from tests.e2e.assets import found
+from webhook.engine.releases.packs import built_in
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "chart"
 DEFINITIONS = ROOT / "chart-crds"
-APIS = ("aim", "llmaz", "llmd", "llmkube", "ome")
+APIS = tuple(built_in())
 NAMESPACE = "modelgate-system"
 
 # Policies of a user's, about deployments, with params in the cluster.

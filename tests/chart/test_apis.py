@@ -70,6 +70,11 @@ def test_an_api_that_is_left_out_is_neither_read_nor_judged_nor_acted_for():
     assert parsed(args).apis == ()
 
 
+def test_an_api_that_does_not_exist_is_refused_with_those_that_do():
+    done = run("template", "modelgate", str(CHART), "--set=apis.llmkub.enabled=false")
+    assert f"apis.llmkub: there is no such API; use {', '.join(APIS)}" in done.stderr
+
+
 def test_without_any_api_there_is_nothing_to_guard():
     done = run("template", "modelgate", str(CHART), *(f"--set={each}" for each in only()))
     assert "no API is enabled: set apis.<name>.enabled=true" in done.stderr

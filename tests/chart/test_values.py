@@ -54,7 +54,6 @@ from tests.chart.helm import CHART, DEFINITIONS, NAMESPACE, ROOT, configurations
         ("crds.instal=true", "instal"),
         ("fullnameOverride=Upper", "fullnameOverride"),
         ("apis.aim=true", "/apis/aim"),
-        ("apis.kserve.enabled=true", "kserve"),
         ("gate.tolerations[0].efect=NoSchedule", "efect"),
         ("gate.nodeSelector.pool=1", "/gate/nodeSelector/pool"),
         ("gate.affinity.nodeAfinity.x=1", "nodeAfinity"),

@@ -13,7 +13,7 @@ from webhook.cluster import Kind
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog
 from webhook.engine.releases.packs import built_in
-from webhook.facts import KNOWN
+from webhook.facts import KNOWN, Knowledge
 
 __all__ = ["FILE", "template"]
 
@@ -36,7 +36,8 @@ def template() -> str:
 
 
 def _api(api: str, loaded: Catalog) -> dict[str, Any]:
-    pack, facts = built_in()[api], KNOWN[built_in()[api].facts]
+    pack = built_in()[api]
+    facts = KNOWN.get(pack.facts, Knowledge({}))
     (group,) = pack.groups
     kinds = [loaded.uncompiled(gvk) for gvk in loaded.kinds if gvk.group == group]
     resources = {each.plural: each.namespaced for each in kinds}
