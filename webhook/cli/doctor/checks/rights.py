@@ -130,8 +130,8 @@ def _of_reconciler(found: Installation, catalog: Catalog) -> Iterator[_Right]:
 
 def _fetched(found: Installation) -> list[Fetched]:
     """What facts of the covered APIs read by name."""
-    apis = [pack.facts for pack in built_in().values() if not found.groups().isdisjoint(pack.groups)]
-    return sorted({each for api in apis for each in KNOWN[api].fetched})
+    packs = [pack for pack in built_in().values() if not found.groups().isdisjoint(pack.groups)]
+    return sorted({each for pack in packs if pack.facts for each in KNOWN[pack.facts].fetched})
 
 
 def _covered(found: Installation, catalog: Catalog) -> list[GroupVersionKind]:
