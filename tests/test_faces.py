@@ -26,6 +26,7 @@ FACES: dict[str, dict[str, str]] = {
     "reconciler": {
         "reconciler.audit": "the judge, whose outlets the table of coverage lists",
         "reconciler.projections.choices": "the flags of the projections",
+        "reconciler.projections.rights": "what the projections need, for doctor",
     },
     "tools": {},
     "webhook.admission": {
@@ -76,7 +77,9 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.facts.aim": "the algorithms of an API, which its projection follows",
         "webhook.facts.llmkube": "as it",
         "webhook.facts.ome": "as it",
-        "webhook.facts.reads": "the kinds that facts read; loads no fact",
+        "webhook.facts.knowledge": "what is known of an API in Python",
+        "webhook.facts.reads": "the kinds that facts read",
+        "webhook.facts.reference": "facts by data",
         "webhook.facts.settings": "which behaviour of an API to follow",
     },
     "webhook.library": {

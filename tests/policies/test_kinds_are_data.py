@@ -48,7 +48,7 @@ CODE = re.compile(rf"^({'|'.join(PREFIXES)})[0-9]{{3}}$")
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
-    """The strings of a module that are no docstrings, each with its line."""
+    """The strings of a module without its docstrings, each with its line."""
     before = tokenize.NEWLINE
     for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
         if token.type == tokenize.STRING and before not in {tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}:

@@ -19,7 +19,15 @@ from webhook.policy import document
 
 __all__ = ["MEANINGS", "author_pages", "meaning"]
 
-_POLICY: Final = (document.Spec, document.Target, document.Variable, document.Default, document.Validation)
+_POLICY: Final = (
+    document.Spec,
+    document.Target,
+    document.Reference,
+    document.Member,
+    document.Variable,
+    document.Default,
+    document.Validation,
+)
 _CASES: Final = (cases.CasesDocument, cases.Case, cases.Expectation)
 
 
