@@ -125,6 +125,7 @@ def objects(draw: st.DrawFn) -> Given:
     wishes = draw(st.lists(st.tuples(st.booleans(), st.integers(0, 200)), max_size=4))
     obj = object_of(known, mother)
     obj["metadata"].pop("deletionTimestamp", None)  # what is being deleted is left as it is
+    (obj["metadata"].get("annotations") or {}).pop(ANNOTATION, None)  # by it, a leaf is the gate's, not a user's
     obj["spec"] = crossed(spec_of(mother), spec_of(father), wishes)
     return Given(known, obj, mother)
 

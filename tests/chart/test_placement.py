@@ -242,8 +242,9 @@ def test_every_value_is_described_in_the_schema():
     def described(value, node, path):
         node = schema["definitions"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node
         for key, below in value.items() if isinstance(value, dict) else ():
-            assert key in node["properties"], f"{path}.{key}"
-            described(below, node["properties"][key], f"{path}.{key}")
+            under = node.get("properties", {}).get(key) or node.get("additionalProperties")
+            assert under, f"{path}.{key}"
+            described(below, under, f"{path}.{key}")
 
     described(values(), schema, "")
     assert configurations()
