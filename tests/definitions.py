@@ -10,10 +10,13 @@ import yaml
 
 from tests.shared import ROOT
 from webhook.engine.releases.packs import built_in
+from webhook.facts import KNOWN
 
 POLICIES = ROOT / "policies"
 GROUPS = {api: group for api, pack in built_in().items() for group in pack.groups}
 """API → the group of its kinds."""
+FETCHED = frozenset(each.kind for known in KNOWN.values() for each in known.fetched)
+"""The kinds of which facts read one object by name."""
 
 
 def definition_files() -> list[Path]:

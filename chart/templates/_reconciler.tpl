@@ -69,7 +69,7 @@
 {{ . }}
 {{- end }}
 {{ include "modelgate.judged" (dict "root" . "scope" "Cluster") }}
-{{- if (include "modelgate.covers" (dict "root" . "api" "ome")) }}
+{{- if include "modelgate.covers" (dict "root" . "api" "ome") }}
 # OME's defaults, which are in OME's namespace: a change of them is a new judgement of its services. No other ConfigMap.
 - apiGroups: [""]
   resources: [configmaps]
@@ -86,12 +86,12 @@
 {{- if include "modelgate.whole" . }}
 # patch: apply the condition Normalised, where the status has room for it; update: the same where the list of conditions
 # is atomic, or the whole status.
-{{- if (include "modelgate.covers" (dict "root" . "api" "aim")) }}
+{{- if include "modelgate.covers" (dict "root" . "api" "aim") }}
 - apiGroups: [aim.silogen.ai]
   resources: [aimclusterimages/status, aimclusterservicetemplates/status]
   verbs: {{ if include "modelgate.acts" (dict "root" . "api" "aim") }}[patch, update]{{ else }}[patch]{{ end }}
 {{- end }}
-{{- if (include "modelgate.covers" (dict "root" . "api" "llmaz")) }}
+{{- if include "modelgate.covers" (dict "root" . "api" "llmaz") }}
 - apiGroups: [llmaz.io]
   resources: [openmodels/status]
   verbs: [update]
@@ -137,13 +137,13 @@
   resources: [persistentvolumeclaims]
   verbs: [get]
 {{- end }}
-{{- if (include "modelgate.covers" (dict "root" . "api" "ome")) }}
+{{- if include "modelgate.covers" (dict "root" . "api" "ome") }}
 - apiGroups: [resource.k8s.io]
   resources: [resourceclaims, resourceclaimtemplates]
   verbs: [get]
 {{- end }}
 # patch: apply the condition Normalised; update: the same where the list of conditions is atomic, or the whole status.
-{{- if (include "modelgate.covers" (dict "root" . "api" "aim")) }}
+{{- if include "modelgate.covers" (dict "root" . "api" "aim") }}
 - apiGroups: [aim.silogen.ai]
   resources:
     - aimimages/status
@@ -153,7 +153,7 @@
     - aimtemplatecaches/status
   verbs: {{ if include "modelgate.acts" (dict "root" . "api" "aim") }}[patch, update]{{ else }}[patch]{{ end }}
 {{- end }}
-{{- if (include "modelgate.covers" (dict "root" . "api" "llmkube")) }}
+{{- if include "modelgate.covers" (dict "root" . "api" "llmkube") }}
 - apiGroups: [inference.llmkube.dev]
   resources: [inferenceservices/status]
   verbs: [patch]
@@ -161,12 +161,12 @@
   resources: [models/status]
   verbs: {{ if include "modelgate.acts" (dict "root" . "api" "llmkube") }}[patch, update]{{ else }}[patch]{{ end }}
 {{- end }}
-{{- if (include "modelgate.covers" (dict "root" . "api" "llmd")) }}
+{{- if include "modelgate.covers" (dict "root" . "api" "llmd") }}
 - apiGroups: [llmd.ai]
   resources: [variantautoscalings/status]
   verbs: {{ if include "modelgate.acts" (dict "root" . "api" "llmd") }}[patch, update]{{ else }}[patch]{{ end }}
 {{- end }}
-{{- if (include "modelgate.covers" (dict "root" . "api" "ome")) }}
+{{- if include "modelgate.covers" (dict "root" . "api" "ome") }}
 - apiGroups: [ome.io]
   resources: [inferenceservices/status]
   verbs: [update]

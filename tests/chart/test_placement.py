@@ -242,9 +242,9 @@ def test_every_value_is_described_in_the_schema():
     def described(value, node, path):
         node = schema["definitions"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node
         for key, below in value.items() if isinstance(value, dict) else ():
-            under = node.get("properties", {}).get(key) or node.get("additionalProperties")
-            assert under, f"{path}.{key}"
-            described(below, under, f"{path}.{key}")
+            named = node.get("properties") or dict.fromkeys(value, node["additionalProperties"])
+            assert key in named, f"{path}.{key}"
+            described(below, named[key], f"{path}.{key}")
 
     described(values(), schema, "")
     assert configurations()

@@ -11,7 +11,7 @@ import webhook.cli.reconcile
 import webhook.cli.serve
 from reconciler import audit
 from tests.chart.helm import NAMESPACE, POLICIES, configurations, containers, of_kind, pods, webhooks
-from tests.definitions import GROUPS
+from tests.definitions import definitions
 from tools.release.project import version
 from webhook.cli.choices import chosen
 from webhook.facts.settings import DEFAULT_SETTINGS, Behaviour, Settings
@@ -233,7 +233,9 @@ def test_the_reconciler_judges_as_the_gate_does():
     """By the same view and settings, and the kinds of the webhooks."""
     options = parsed(container("reconciler", "reconciler")["args"])
     rules = audit.load(options.profile, chosen(options), guarded=options.kinds, references=options.view == "live")
-    assert {each.group for each in rules.kinds()} == set(GROUPS.values())
+    assert {(each.group, each.kind) for each in rules.kinds()} == {
+        (each["spec"]["group"], each["spec"]["names"]["kind"]) for each in definitions()
+    }
     fewer = 'kinds=[{"group":"llmd.ai","versions":["v1alpha1"],"resources":["variantautoscalings"]}]'
     options = parsed(pods(fewer, 'gate.view="none"')["reconciler"]["containers"][0]["args"])
     assert (options.view, options.kinds) == ("none", {"variantautoscalings.llmd.ai"})

@@ -8,12 +8,12 @@ import pytest
 from reconciler.audit import Outlet, outlet
 from reconciler.projections.llmkube import MODELS
 from tests.chart.helm import CHART, NAMESPACE, POLICIES, of_kind, pods, rendered, run
-from tests.definitions import definitions
+from tests.definitions import FETCHED, definitions
 from tests.reconciler.world import rules
 from webhook.cluster.view import Kind
 from webhook.engine import catalog
 from webhook.engine.releases.operators import definition_names
-from webhook.facts.reads import FETCHED, WATCHED
+from webhook.facts.reads import WATCHED
 
 KINDS = 'kinds=[{"group":"a.example","versions":["v1"],"resources":["xs","ys"]}]'
 DEFINITIONS = frozenset().union(*definition_names(catalog.load()))

@@ -13,7 +13,7 @@ import yaml
 
 from reconciler import audit
 from reconciler.children import owner_of
-from tests.definitions import definitions
+from tests.definitions import FETCHED, definitions
 from tests.reconciler.apiserver import ApiServer
 from tests.shared import ROOT, shared
 from webhook.cli import main
@@ -24,7 +24,7 @@ from webhook.cluster import api as cluster_api
 from webhook.cluster.api import Reader
 from webhook.cluster.resource import APIResource
 from webhook.cluster.view import Kind
-from webhook.facts.reads import FETCHED, WATCHED
+from webhook.facts.reads import WATCHED
 from webhook.facts.settings import DEFAULT_SETTINGS
 
 Capture = pytest.CaptureFixture[str]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.definitions import definitions
 from tests.fuzz.ways import compare
 from webhook.admission.request import GroupVersionKind
 from webhook.engine import catalog
@@ -53,7 +54,11 @@ def test_every_kind_is_kept_and_nothing_is_compiled_again(
 ) -> None:
     monkeypatch.setattr("webhook.engine.loading.compiled", lambda known: pytest.fail(str(known.gvk)))
     loaded = load_anew(shipped=folder).compiled()
-    assert len(list(folder.iterdir())) == len([each for each in loaded.kinds.values() if each.policy is not NO_POLICY])
+    assert (
+        len(list(folder.iterdir()))
+        == len(list(definitions()))
+        == len([each for each in loaded.kinds.values() if each.policy is not NO_POLICY])
+    )
 
 
 @pytest.mark.parametrize("kind", ["Model", "InferenceService", "AIMService"])

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from tests.definitions import FETCHED
 from webhook.admission.request import GroupVersionKind
 from webhook.cli import cases
 from webhook.cluster import Kind, MemoryView
 from webhook.engine import catalog
-from webhook.facts.reads import FETCHED, WATCHED
+from webhook.facts.reads import WATCHED
 from webhook.manifests import documents
 
 ROOT = Path(__file__).resolve().parents[2] / "policies"

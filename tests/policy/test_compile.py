@@ -236,3 +236,12 @@ def test_policies_of_one_kind_are_joined_unless_a_variable_differs() -> None:
     assert list(one.joined(same).variables) == ["a"]
     with pytest.raises(ValueError, match="variable a is another one in policy p"):
         one.joined(other)
+
+
+def test_policies_of_one_kind_are_joined_unless_a_reference_differs() -> None:
+    one, same, other = (
+        compiled(f"  references: [{{name: q, kind: {kind}, path: spec.source}}]") for kind in ["Q", "Q", "R"]
+    )
+    assert len(one.joined(same).references) == 1
+    with pytest.raises(ValueError, match="reference q is another one in policy p"):
+        one.joined(other)

@@ -15,12 +15,12 @@ from reconciler.projection import Controller, Reduce
 from reconciler.resource import APIResource, Item, Key, Kind
 from reconciler.say import reports
 from reconciler.say.conditions import find
+from tests.definitions import FETCHED
 from tests.reconciler.apiserver import ApiServer, Denied
 from tests.reconciler.models import NOW, Time
 from webhook import engine
 from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.cluster.view import MemoryView
-from webhook.facts.reads import FETCHED
 from webhook.facts.settings import DEFAULT_SETTINGS
 
 FOLLOWED = Key("ome", "inferenceservice-config")

@@ -9,11 +9,13 @@ from typing import Any, Final
 
 import yaml
 
+from webhook.admission import GroupVersionKind
 from webhook.cluster import Kind
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog
 from webhook.engine.releases.packs import built_in
 from webhook.facts import KNOWN, Knowledge
+from webhook.vap import resource_of_kind
 
 __all__ = ["FILE", "template"]
 
@@ -46,26 +48,23 @@ def _api(api: str, loaded: Catalog) -> dict[str, Any]:
     found["resources"] = sorted(resources)
     found["cluster"] = sorted(plural for plural, namespaced in resources.items() if not namespaced)
     found["marks"] = sorted(set(pack.table.rows) - own) if pack.documented else []
-    plurals = {Kind(gvk.group, gvk.kind): loaded.uncompiled(gvk).plural for gvk in loaded.kinds}
-    found["watched"] = list(_by_group(facts.watched, plurals))
+    found["watched"] = list(_by_group(facts.watched))
     anywhere = [each.kind for each in facts.fetched if not each.name]
     named = [(each.kind, each.name) for each in sorted(facts.fetched) if each.name]
     found["fetched"] = [
-        *_by_group(anywhere, plurals),
-        *({"group": kind.group, "resources": [_plural(kind, plurals)], "names": [name]} for kind, name in named),
+        *_by_group(anywhere),
+        *({"group": kind.group, "resources": [_plural(kind)], "names": [name]} for kind, name in named),
     ]
     return {key: value for key, value in found.items() if value}
 
 
-def _by_group(kinds: Iterable[Kind], plurals: dict[Kind, str]) -> Iterator[dict[str, Any]]:
+def _by_group(kinds: Iterable[Kind]) -> Iterator[dict[str, Any]]:
     for group, found in groupby(sorted(kinds), key=lambda kind: kind.group):
-        yield {"group": group, "resources": sorted(_plural(kind, plurals) for kind in found)}
+        yield {"group": group, "resources": sorted(_plural(kind) for kind in found)}
 
 
-def _plural(kind: Kind, plurals: dict[Kind, str]) -> str:
-    """The name of a resource: by its definition, or as Kubernetes names its own."""
-    name = kind.kind.lower()
-    return plurals.get(kind, f"{name}es" if name.endswith("s") else f"{name}s")
+def _plural(kind: Kind) -> str:
+    return resource_of_kind(GroupVersionKind(kind.group, "", kind.kind)).name
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from webhook.admission.errors import Problem, SettingsError
-from webhook.engine.releases.packs import built_in
+from webhook.engine.releases.packs import built_in, known_apis
 from webhook.facts.settings import DEFAULT_SETTINGS, Behaviour, Settings
 
 __all__ = ["add_arguments", "add_packs", "add_release", "add_without", "apis", "chosen"]
@@ -79,10 +79,10 @@ def add_without(parser: argparse.ArgumentParser, default: tuple[str, ...] | None
 
 def apis(text: str) -> tuple[str, ...]:
     """The names in a list that commas separate."""
-    names = tuple(filter(None, text.split(",")))
-    if unknown := sorted(set(names) - built_in().keys()):
-        raise argparse.ArgumentTypeError(f"unknown API {unknown[0]}: use {', '.join(built_in())}")
-    return names
+    try:
+        return known_apis(filter(None, text.split(",")))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def chosen(options: argparse.Namespace) -> Settings:

@@ -145,7 +145,7 @@ class Loader:
         try:
             both = joined(known.policy, policy)
         except ValueError as error:
-            self.problems.append(Problem(f"{origin.source}:{origin.line}", "spec.variables", str(error)))
+            self.problems.append(Problem(f"{origin.source}:{origin.line}", "spec", str(error)))
             return known
         kept = source._replace(origin=replace(origin, piece=None))
         return replace(known, policy=both, sources=(*known.sources, kept))

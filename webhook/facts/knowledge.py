@@ -29,7 +29,10 @@ Explanation = Callable[[dict[str, Any], ClusterView, Settings], Iterator[Table]]
 
 
 class Fetched(NamedTuple):
-    """A kind of which facts read one object at a time; ``name``: only this one."""
+    """A kind of which facts read one object at a time, on demand; ``name``: only this one.
+
+    A watch would tell the gate of each object of the cluster, and of each one that it has just judged.
+    """
 
     kind: Kind
     name: str = ""

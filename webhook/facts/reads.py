@@ -11,14 +11,10 @@ from typing import Final
 from webhook.cluster.view import Kind
 from webhook.facts import KNOWN
 
-__all__ = ["FETCHED", "WATCHED", "watched"]
+__all__ = ["WATCHED", "watched"]
 
 WATCHED: Final = frozenset(kind for each in KNOWN.values() for kind in each.watched)
 """All objects of these kinds are kept in memory."""
-
-FETCHED: Final = frozenset(each.kind for known in KNOWN.values() for each in known.fetched)
-"""A fact needs one object of these kinds by name: read on demand, cached for a second. A watch would tell the gate of
-each object of the cluster, and of each Model that it has just judged."""
 
 
 def watched(without: Collection[str] = ()) -> frozenset[Kind]:

@@ -17,7 +17,7 @@ from webhook.policy.prepared import Functions, Prepared
 from webhook.policy.reads import FACTS, OBJECT, SELF, Reads
 
 if TYPE_CHECKING:
-    from webhook.policy.compile import compile_policy, reference_of
+    from webhook.policy.compile import compile_policy
     from webhook.policy.dependence import Dependence, Rule, meet
     from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy
     from webhook.policy.environments import node_at
@@ -58,12 +58,11 @@ __all__ = [
     "meet",
     "node_at",
     "parse_policy",
-    "reference_of",
     "trusted_policy",
 ]
 
 _LATER: Final = {
-    **dict.fromkeys(("compile_policy", "reference_of"), "compile"),
+    "compile_policy": "compile",
     **dict.fromkeys(("Dependence", "Rule", "meet"), "dependence"),
     **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy"), "document"),
     "node_at": "environments",

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _Part = TypeVar("_Part", "Variable", "Default", "Validation")
 
-__all__ = ["compile_policy", "reference_of"]
+__all__ = ["compile_policy"]
 
 Holds = Callable[[str], bool]
 """Whether a range of releases holds of those that are in force."""
@@ -67,12 +67,6 @@ def compile_policy(
     if compiler.problems:
         raise CatalogError(compiler.problems)
     return policy
-
-
-def reference_of(given: checked.Reference | trusted.Reference) -> Reference:
-    """A reference, as it is read where objects are judged."""
-    members = tuple((name, Path.parse(each.path).keys, each.type) for name, each in given.fields.items())
-    return Reference(given.name, given.group, given.kind, Path.parse(given.path).keys, given.namespaced, members)
 
 
 def _always(_: str) -> bool:
@@ -130,7 +124,7 @@ class _Compiler:
         references: Sequence[checked.Reference | trusted.Reference] = document.spec.references
         for index, each in enumerate(references):
             self._schema_at(Path.parse(each.path), ("spec", "references", index, "path"))
-            yield reference_of(each)
+            yield Reference.of(each)
 
     def _withdrawn(self, defaults: Sequence[Default]) -> Iterator[Withdrawn]:
         """The defaults of which no form is in force, each once."""

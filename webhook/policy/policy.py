@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from webhook.cel import Program
 from webhook.policy.action import Action, Profile
 from webhook.policy.path import Path
 from webhook.policy.reads import OBJECT, SELF, Reads
+
+if TYPE_CHECKING:
+    from webhook.policy import document as checked
+    from webhook.policy import trusted
 
 __all__ = ["DefaultRule", "Expression", "FactValue", "Policy", "Reference", "ValidationRule", "Withdrawn"]
 
@@ -159,6 +164,12 @@ class Reference(NamedTuple):
     namespaced: bool
     members: tuple[tuple[str, tuple[str, ...], str], ...]
 
+    @classmethod
+    def of(cls, given: checked.Reference | trusted.Reference) -> Reference:
+        """What a document says."""
+        members = tuple((name, Path.parse(each.path).keys, each.type) for name, each in given.fields.items())
+        return cls(given.name, given.group, given.kind, Path.parse(given.path).keys, given.namespaced, members)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Policy:
@@ -210,10 +221,14 @@ class Policy:
         return reads
 
     def joined(self, other: Policy) -> Policy:
-        """The rules of both. A variable of one name must be the same in both (ValueError)."""
+        """The rules of both. A variable or a reference of one name must be the same in both (ValueError)."""
         for name in self.variables.keys() & other.variables.keys():
             if self.variables[name].source != other.variables[name].source:
                 raise ValueError(f"variable {name} is another one in policy {self.name}")
+        references = tuple(dict.fromkeys(self.references + other.references))
+        for one, another in combinations(references, 2):
+            if one.name == another.name:
+                raise ValueError(f"reference {one.name} is another one in policy {self.name}")
         variables = {**self.variables, **other.variables}
         defaults, validations = self.defaults + other.defaults, self.validations + other.validations
         types, renamed = {**self.pod_types, **other.pod_types}, {**self.renamed, **other.renamed}
@@ -227,7 +242,7 @@ class Policy:
             pod_types=types,
             pod_owner=owner,
             withdrawn=self.withdrawn + other.withdrawn,
-            references=tuple(dict.fromkeys(self.references + other.references)),
+            references=references,
         )
 
     @property

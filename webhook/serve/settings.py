@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from webhook.admission.errors import Problem, SettingsError
-from webhook.engine.releases.packs import built_in
+from webhook.engine.releases.packs import known_apis
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.facts.settings import Settings as FactSettings
 from webhook.policy import Profile
@@ -34,12 +34,6 @@ FOREIGN: Final = ("MODELGATE_E2E", "MODELGATE_SHARED", "MODELGATE_SERVICE_", "MO
 def _listed(value: object) -> object:
     """The names in a variable, which are separated by commas."""
     return tuple(filter(None, value.split(","))) if isinstance(value, str) else value
-
-
-def _apis(names: tuple[str, ...]) -> tuple[str, ...]:
-    if unknown := [each for each in names if each not in built_in()]:
-        raise ValueError(f"unknown API {unknown[0][:60]}: use {', '.join(built_in())}")
-    return names
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
@@ -97,7 +91,7 @@ class Settings(BaseModel):
     """The server is not ready after this time without an event of a kind: bookmarks come once a minute, and three are
     missing."""
 
-    without: Annotated[Names, AfterValidator(_apis)] = ()
+    without: Annotated[Names, AfterValidator(known_apis)] = ()
     """The APIs that this installation does not cover: their kinds are neither watched nor judged."""
 
     pod: Annotated[str, Field(pattern=r"^([^/]+/[^/]+/[^/]+)?$")] = ""

@@ -28,7 +28,7 @@ def compiled(known: KnownKind) -> KnownKind:
             known, policy=reduce(joined, (compiled_source(known, each) for each in known.sources), NO_POLICY)
         )
     except ValueError as error:
-        raise CatalogError([Problem(known.sources[-1].origin.source, "spec.variables", str(error))]) from None
+        raise CatalogError([Problem(known.sources[-1].origin.source, "spec", str(error))]) from None
 
 
 def compiled_source(known: KnownKind, source: PolicySource) -> Policy:
@@ -37,7 +37,7 @@ def compiled_source(known: KnownKind, source: PolicySource) -> Policy:
     Raises:
         CatalogError: with every problem of these rules.
     """
-    references = tuple(map(policies.reference_of, source.document.spec.references))
+    references = tuple(map(Reference.of, source.document.spec.references))
     _check_names(known, source, references)
     again = partial(_given, known.schema, known.pack.facts, known.gvk.kind, references)
     return policies.compile_policy(*source, *again(), again, known.in_force.holds)
@@ -47,7 +47,7 @@ def joined(one: Policy, other: Policy) -> Policy:
     """The rules of two policies.
 
     Raises:
-        ValueError: they have different variables of one name.
+        ValueError: they have different variables or references of one name.
     """
     return other if one is NO_POLICY else one.joined(other)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from webhook.policy.table import Table
 
-__all__ = ["DOCUMENTED", "NO_PACK", "PACK", "TABLE", "InForce", "Pack", "built_in", "groups_of"]
+__all__ = ["DOCUMENTED", "NO_PACK", "PACK", "TABLE", "InForce", "Pack", "built_in", "groups_of", "known_apis"]
 
 PACK: Final = "pack.yaml"
 TABLE: Final = "releases.json"
@@ -211,8 +211,16 @@ NO_PACK: Final = Pack(Path())
 @cache
 def built_in() -> Mapping[str, Pack]:
     """The built-in packs, by the name of their folder: that of the API."""
-    folders = sorted((each for each in POLICIES.iterdir() if (each / PACK).is_file()), key=lambda each: each.name)
+    folders = (each for each in entries(POLICIES) if each.is_dir() and not each.name.startswith(("_", ".")))
     return {each.name: Pack.of(each, trusted=True) for each in folders}
+
+
+def known_apis(names: Iterable[str]) -> tuple[str, ...]:
+    """The names, all of built-in APIs; ValueError says which other one is not."""
+    given = tuple(names)
+    if unknown := sorted(set(given) - built_in().keys()):
+        raise ValueError(f"unknown API {unknown[0][:60]}: use {', '.join(built_in())}")
+    return given
 
 
 def groups_of(apis: Iterable[str]) -> frozenset[str]:

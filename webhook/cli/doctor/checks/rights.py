@@ -16,17 +16,11 @@ from webhook.engine.releases.packs import built_in
 from webhook.facts import KNOWN
 from webhook.facts.knowledge import Fetched
 from webhook.facts.reads import watched
+from webhook.vap import resource_of_kind
 
 __all__ = ["check"]
 
 _ESCALATING: Final = {"escalate", "bind", "impersonate", "*"}
-_OTHERS: Final = {
-    Kind("", "Node"): "nodes",
-    Kind("storage.k8s.io", "StorageClass"): "storageclasses",
-}
-"""Kinds that rules read and that are not in the catalog."""
-
-
 _FOLLOWED: Final = ("get", "list", "watch")
 _OWNED: Final = (*_FOLLOWED, "create", "patch", "delete")
 _REPLACED: Final = ("get", "update")
@@ -85,16 +79,14 @@ def _of_view(found: Installation, catalog: Catalog) -> Iterator[_Right]:
 
 def _of_facts(found: Installation, catalog: Catalog) -> Iterator[_Right]:
     """What rules read: other objects, definitions, and what policies ask."""
-    plurals = {Kind(gvk.group, gvk.kind): catalog.kinds[gvk].plural for gvk in catalog.kinds} | _OTHERS
     for kind in watched({gvk.group for gvk in catalog.kinds} - found.groups()):
-        yield from _each(kind.group, [plurals[kind]], _FOLLOWED)
+        yield from _each(kind.group, [_plural(kind)], _FOLLOWED)
     for gvk in _covered(found, catalog):
         name = f"{catalog.kinds[gvk].plural}.{gvk.group}"
         yield _Right("apiextensions.k8s.io", "customresourcedefinitions", "get", name)
     yield from _each("apiextensions.k8s.io", ["customresourcedefinitions"], ("list", "watch"))
     for each in _fetched(found):
-        plural = plurals.get(each.kind, f"{each.kind.kind.lower()}s")
-        yield _Right(each.kind.group, plural, "get", each.name)
+        yield _Right(each.kind.group, _plural(each.kind), "get", each.name)
     if found.flags().admission_policies:
         yield _Right("", "namespaces", "get")
         yield _Right("authorization.k8s.io", "subjectaccessreviews", "create")
@@ -126,6 +118,10 @@ def _of_reconciler(found: Installation, catalog: Catalog) -> Iterator[_Right]:
             yield from _each(group, held, verbs)
         for group, plural, verb, name in NAMED.get(api, ()):
             yield _Right(group, plural, verb, name)
+
+
+def _plural(kind: Kind) -> str:
+    return resource_of_kind(GroupVersionKind(kind.group, "", kind.kind)).name
 
 
 def _fetched(found: Installation) -> list[Fetched]:
