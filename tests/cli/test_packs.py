@@ -142,7 +142,8 @@ def test_those_of_a_configuration_are_not_read_at_a_commit(
     [
         pytest.param(
             lambda pack: (pack / "widget.yaml").write_text(POLICY.replace("AC", "LK")),
-            "acme/widget.yaml:1: codes of pack llmkube begin with LK (llmkube/pack.yaml:8); use other letters",
+            "acme/widget.yaml:7: spec.defaults[0].code: codes of pack llmkube begin with LK (llmkube/pack.yaml:8); use "
+            "other letters",
             id="codes of another pack",
         ),
         pytest.param(
@@ -162,6 +163,18 @@ def test_those_of_a_configuration_are_not_read_at_a_commit(
             "acme/crds/models.yaml:3: Model.v1alpha1.inference.llmkube.dev is defined in "
             "llmkube/crds/models.yaml of pack llmkube already; remove it here",
             id="a kind of another pack",
+        ),
+        pytest.param(
+            lambda pack: (pack / "other.yaml").write_text(
+                POLICY.replace("kind: Policy\nmetadata: {name: acme-widget}", "kind: Policy\nmetadata: {name: other}")
+            ),
+            "acme/widget.yaml:9: spec.validations[0].code: code AC201 is already used by policy other",
+            id="a code of another policy",
+        ),
+        pytest.param(
+            lambda pack: (pack / "values.yaml").write_text("kind: Values\nname: a\nsize: 2\n"),
+            "acme/values.yaml:1: kind: is not a Policy (kind: Values): move it to another folder",
+            id="a file of another kind",
         ),
         pytest.param(
             lambda pack: (pack / "pack.yaml").write_text(PACK % ", facts: llmcube"),

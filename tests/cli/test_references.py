@@ -126,6 +126,19 @@ def test_an_object_of_a_wrong_shape_says_nothing(gate: Gate) -> None:
     ("old", "new", "message"),
     [
         ("path: spec.queue\n", "path: spec.queues\n", "acme/widget.yaml:10: spec.references[0].path: "),
+        (
+            "most: {path: spec.most,",
+            "most: {path: spec.max,",
+            "fields.most: Queue: no 'max' in spec of the schema, which",
+        ),
+        (
+            "type: strings}",
+            "type: integers}",
+            "fields.colours: Queue: spec.colours is of type array of string, not inte",
+        ),
+        ("type: boolean}", "type: string}", "fields.open: Queue: spec.open is of type boolean, not string"),
+        ("kind: Queue", "kind: Queu", "acme/widget.yaml:9: spec.references[0].kind: acme.example.com has no Queu here"),
+        ("kind: Queue\n", "kind: Queue\n    namespaced: false\n", "Queue is in a namespace: set namespaced: true"),
         ("path: spec.queue\n", "path: spec.queue[*]\n", "must be the path of one field"),
         ("type: integer}", "type: int}", "Input should be 'boolean', 'integer'"),
         ("kind: Queue", "kind: queue", "should match pattern"),

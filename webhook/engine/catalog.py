@@ -172,6 +172,7 @@ def load(
             loader.problems.append(Problem(str(folder), "", message))
         for each in found:
             loader.add(each)
+    loader.check_references()
     if loader.problems:
         raise CatalogError(loader.problems)
     loader.digest.update(repr(replace(settings, releases=())).encode())

@@ -15,6 +15,7 @@ from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, LoadError, Problem
 from webhook.engine.kept import Kept
 from webhook.engine.kinds import KnownKind, PolicySource, Preparations, kinds_of
+from webhook.engine.referring import unfitting
 from webhook.engine.releases.compiling import compiled, compiled_source, joined
 from webhook.engine.releases.packs import PACK, TABLE, InForce, Pack, built_in
 from webhook.engine.releases.released import needed_releases, ranges, released, unknown_releases
@@ -22,6 +23,7 @@ from webhook.engine.shipped import definition, targets
 from webhook.manifests import documents, links
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries
+from webhook.policy.problems import problem
 from webhook.schema import CRD, SchemaError, load_crd
 
 if TYPE_CHECKING:
@@ -47,10 +49,10 @@ class Loader:
         self._codes: dict[str, str] = {}
         self._owned: dict[str, str] = {}  # two letters of codes, and the pack that has them
         self._defined: dict[GroupVersionKind, str] = {}  # where each kind is defined
+        self._referring: list[tuple[PolicyDocument, Document]] = []  # policies that have references
 
     def api(self, folder: Traversable) -> None:
         """Load ``<api>/crds/*.yaml`` and ``*.json``, then the policies ``<api>/*.yaml`` for these kinds."""
-        crds, name = folder.joinpath("crds"), f"{folder.name}/crds"
         if folder.name in self.packs:
             self.problems.append(Problem(str(folder), "", f"there is a pack {folder.name} already; rename the folder"))
             return
@@ -60,7 +62,7 @@ class Loader:
             self.problems += error.problems
             return
         if self.built_in:
-            for source, text in self._files(crds, name):
+            for source, text in self._files(folder, "crds"):
                 self._crd(folder.name, definition(text, source), source)
             for source, text in self._policies(folder):
                 for gvk in targets(text, source):
@@ -70,7 +72,7 @@ class Loader:
             if self._owned.setdefault(letters, folder.name) != folder.name:
                 place = self.packs[folder.name].place("spec", "codes")
                 self.problems.append(Problem(place, "spec.codes", self._taken(letters)))
-        for document in self._documents(self._files(crds, name)):
+        for document in self._documents(self._files(folder, "crds")):
             try:
                 self._crd(folder.name, load_crd(document.value), f"{document.source}:{document.line}")
             except SchemaError as error:
@@ -81,6 +83,11 @@ class Loader:
                 self._policy(folder.name, document, policies.parse_policy(document))
             except LoadError as error:
                 self.problems += error.problems
+
+    def check_references(self) -> None:
+        """Hold the references of policies against the definitions, when all are loaded."""
+        for document, origin in self._referring:
+            self.problems += unfitting(document, origin, self.kinds.values())
 
     def add(self, folder: Traversable) -> None:
         """Load an API beside those that are there, which is not trusted."""
@@ -100,7 +107,7 @@ class Loader:
 
     def _policies(self, folder: Traversable) -> Iterator[tuple[str, str]]:
         """The names and texts of the policies of an API."""
-        found = self._files(folder, folder.name)
+        found = self._files(folder)
         return ((source, text) for source, text in found if source.rpartition("/")[2] != PACK)
 
     def _documents(self, found: Iterable[tuple[str, str]]) -> Iterator[Document]:
@@ -110,13 +117,15 @@ class Loader:
             except LoadError as error:
                 self.problems += error.problems
 
-    def _files(self, folder: Traversable, name: str) -> Iterator[tuple[str, str]]:
-        """The names and texts of the files in a folder, which the digest covers."""
+    def _files(self, api: Traversable, *below: str) -> Iterator[tuple[str, str]]:
+        """The names and texts of the files in an API's folder or one below it, which the digest covers."""
+        folder = api.joinpath(*below)
         for file in entries(folder) if folder.is_dir() else ():
             if file.name.endswith((".yaml", ".json")) and file.name != TABLE:
                 content = file.read_bytes() if self.built_in or not isinstance(file, Path) else links.content(file)
-                self.digest.update(f"{name}/{file.name}\0{len(content)}\0".encode() + content)
-                yield f"{name}/{file.name}", content.decode()
+                name = "/".join((api.name, *below, file.name))
+                self.digest.update(f"{name}\0{len(content)}\0".encode() + content)
+                yield name if self.built_in else str(file), content.decode()
 
     def _crd(self, api: str, crd: CRD, place: str) -> None:
         found = {kind.gvk: kind for kind in kinds_of(api, crd, self.packs[api])}
@@ -139,9 +148,10 @@ class Loader:
     def _joined(self, known: KnownKind, origin: Document, document: PolicyDocument) -> KnownKind:
         """The kind with one more policy."""
         source = PolicySource(document, origin)
+        self._referring += [(document, origin)] if document.spec.references else []
         policy = compiled_source(known, source)
         self.problems += self._of_other_releases(known, source)
-        self._claim(document, origin)
+        self._claim(known.api, document, origin)
         try:
             both = joined(known.policy, policy)
         except ValueError as error:
@@ -162,22 +172,30 @@ class Loader:
             except CatalogError as error:
                 yield from (replace(each, message=f"under {in_force}: {each.message}") for each in error.problems)
 
-    def _claim(self, document: PolicyDocument, origin: Document) -> None:
+    def _claim(self, api: str, document: PolicyDocument, origin: Document) -> None:
         """Check that a code names one rule in the whole catalog."""
-        name, api = document.metadata.name, origin.source.partition("/")[0]
-        for letters in dict.fromkeys(code[:2] for code in document.codes):
+        places, name = dict(_places(document)), document.metadata.name
+        for letters, code in {code[:2]: code for code in reversed(document.codes)}.items():
             if self._owned.setdefault(letters, api) != api:
-                self.problems.append(Problem(f"{origin.source}:{origin.line}", "", self._taken(letters)))
+                self.problems.append(problem(origin, places[code], self._taken(letters)))
         for code in document.codes:
             owner = self._codes.setdefault(code, name)
             if owner != name:
-                self.problems.append(Problem(origin.source, "", f"code {code} is already used by policy {owner}"))
+                self.problems.append(problem(origin, places[code], f"code {code} is already used by policy {owner}"))
 
     def _taken(self, letters: str) -> str:
         """What is wrong with letters that another pack has."""
         owner = self._owned[letters]
         place = self.packs[owner].place("spec", "codes")
         return f"codes of pack {owner} begin with {letters} ({place}); use other letters"
+
+
+def _places(document: PolicyDocument) -> Iterator[tuple[str, tuple[str | int, ...]]]:
+    """The codes of a policy, each with the path where it first stands last."""
+    spec = document.spec
+    parts = {"defaults": [each.code for each in spec.defaults], "validations": [each.code for each in spec.validations]}
+    for name, codes in parts.items():
+        yield from ((code, ("spec", name, index, "code")) for index, code in reversed(list(enumerate(codes))))
 
 
 class LazyKinds(Mapping[GroupVersionKind, KnownKind]):

@@ -231,8 +231,17 @@ class _RuleRun:
             raise
         except CelError as error:
             if self._subject.rules_must_evaluate:
-                self._record_fault(PolicyFault(rule.code, field_path(node.keys), rule.rule.source, error))
+                self._record_fault(PolicyFault(rule.code, field_path(node.keys), self._guilty(rule, node), error))
             return None
+
+    def _guilty(self, rule: ValidationRule, node: TargetNode) -> str:
+        """The source of the expression of a rule that cannot be evaluated."""
+        for each in filter(None, (rule.when, rule.rule, rule.unseen, rule.message_expression)):
+            try:
+                self._scope.value(each, node.bindings)
+            except CelError:
+                return each.source
+        return rule.rule.source
 
     def _is_doubtful(self, rule: ValidationRule) -> bool:
         return bool(self._scope.doubtful) and self._scope.doubts(*rule.conditions)

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from webhook.admission.errors import CatalogError
 from webhook.manifests.documents import Document
 from webhook.policy.path import Path
-from webhook.policy.problems import problems
+from webhook.policy.problems import problem, problems
 from webhook.policy.ranges import Range
 
 __all__ = ["PolicyDocument", "parse_policy"]
@@ -221,8 +221,11 @@ def parse_policy(document: Document) -> PolicyDocument:
     """Check a document against the model.
 
     Raises:
-        CatalogError: with every error, each with its line.
+        CatalogError: with every error, each with its line; of a document that is not a Policy, that one.
     """
+    if document.value.get("kind") != "Policy":
+        message = f"is not a Policy (kind: {str(document.value.get('kind'))[:60]}): move it to another folder"
+        raise CatalogError([problem(document, ("kind",), message)])
     try:
         return PolicyDocument.model_validate(document.value)
     except ValidationError as error:

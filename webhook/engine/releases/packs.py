@@ -98,7 +98,7 @@ class Pack:
         file = folder.joinpath(PACK)
         if not file.is_file():
             return cls(folder, folder.name, trusted=trusted)
-        name = f"{folder.name}/{PACK}"
+        name = f"{folder.name}/{PACK}" if trusted else str(file)
         found = documents.parse(_content(file, trusted=trusted).decode(), name)
         if len(found) != 1:
             raise CatalogError([Problem(name, "", f"must have one document, not {len(found)}")])
@@ -118,11 +118,15 @@ class Pack:
 
     def place(self, *path: str) -> str:
         """Where pack.yaml says something, as file and line; the folder if there is no such file."""
-        file, name = self.folder.joinpath(PACK), f"{self.folder.name}/{PACK}"
+        file, name = self.folder.joinpath(PACK), self._name(PACK)
         if not file.is_file():
-            return self.folder.name
+            return self._name()
         (document,) = documents.parse(_content(file, trusted=self.trusted).decode(), name)
         return f"{name}:{document.line_of(*path)}"
+
+    def _name(self, *file: str) -> str:
+        """How problems name a file, or the folder: of a user's, with its whole path."""
+        return "/".join((self.folder.name if self.trusted else str(self.folder), *file))
 
     @property
     def releases(self) -> tuple[str, ...]:
@@ -136,7 +140,7 @@ class Pack:
 
         file = self.folder.joinpath(TABLE)
         if file.is_file():
-            return Table.parse(_content(file, trusted=self.trusted), f"{self.folder.name}/{TABLE}")
+            return Table.parse(_content(file, trusted=self.trusted), self._name(TABLE))
         return Table((self.documented,) if self.documented else (), {})
 
     @property
