@@ -32,6 +32,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from webhook.admission import Cause, Decision, Default, Request, Warn, patch
+from webhook.admission.decision import labels
 from webhook.admission.errors import DocumentError
 from webhook.cluster import MemoryView
 from webhook.engine import POD_CODES, Options
@@ -44,7 +45,7 @@ from webhook.offline import stored_object
 from webhook.policy import MISSING, DefaultRule, Path, Profile, ValidationRule, field_path
 from webhook.policy.problems import problems
 
-__all__ = ["Case", "CaseResult", "catalogs", "is_about", "parse_cases", "run", "written"]
+__all__ = ["Case", "CaseResult", "catalogs", "fired_in", "is_about", "parse_cases", "run", "written"]
 
 
 class _Model(BaseModel):
@@ -112,6 +113,12 @@ class CaseResult:
     mutation: Decision
     validation: Decision
     failures: tuple[str, ...]
+
+
+def fired_in(result: CaseResult) -> set[str]:
+    """The codes of the findings, of what they hint at, and of the defaults that set something."""
+    filled = {each.code for each in result.mutation.defaults if not each.removed}
+    return {*labels(result.validation.causes, result.validation.warnings), *filled}
 
 
 def parse_cases(document: Document) -> CasesDocument:

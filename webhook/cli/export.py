@@ -14,8 +14,9 @@ from webhook.cli.exits import USAGE
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import POD_CODES, catalog
-from webhook.engine.catalog import POLICIES, KnownKind
+from webhook.engine.catalog import KnownKind
 from webhook.manifests import documents
+from webhook.manifests.folders import content_of, entries
 from webhook.policy import DEFAULT_RELEASE, RELEASES, Profile, Release
 from webhook.policy.export import Target, left_out, mutating, validating, with_rules
 from webhook.schema.pods import pod_places
@@ -114,9 +115,9 @@ def _crd(known: KnownKind) -> dict[str, Any]:
     """The definition of a kind, of the release whose rules are exported."""
     if later := known.pack.definition(known.plural, known.in_force):
         return documents.parse(later.decode(), known.plural)[0].value
-    folder = POLICIES.joinpath(known.api).joinpath("crds")
-    for file in folder.iterdir():
-        for document in documents.parse(file.read_text(encoding="utf-8"), file.name) if file.is_file() else ():
+    folder = known.pack.folder.joinpath("crds")
+    for file in entries(folder):
+        for document in documents.parse(content_of(file).decode(), file.name) if file.is_file() else ():
             spec = document.value.get("spec", {})
             if (spec.get("group"), spec.get("names", {}).get("kind")) == (known.gvk.group, known.gvk.kind):
                 return document.value

@@ -23,7 +23,7 @@ from webhook.cli.report.podcodes import KUBERNETES, pod_code, retired
 from webhook.cli.shell.parser import Commands, command
 from webhook.cli.test import read_cases
 from webhook.engine import catalog
-from webhook.engine.catalog import POLICIES, Catalog, KnownKind
+from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.releases.operators import forms
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.library.findings import CODES
@@ -229,7 +229,7 @@ def _example(
 
 def _repairs(apis: Iterable[str], loaded: Catalog) -> Iterator[_Repair]:
     """Each code that a case of these APIs has a repair for."""
-    for document in read_cases(map(POLICIES.joinpath, apis), loaded):
+    for document in read_cases([loaded.packs[api].folder for api in apis], loaded):
         target = document.target
         kind = loaded.find(GroupVersionKind(target.group, target.version, target.kind))
         assert kind is not None  # read_cases checks it

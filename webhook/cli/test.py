@@ -11,10 +11,10 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
-from webhook.admission import GroupVersionKind, labels
+from webhook.admission import GroupVersionKind
 from webhook.admission.errors import DocumentError, Problem, SettingsError
 from webhook.cli import choices
-from webhook.cli.cases import Case, CaseResult, CasesDocument, parse_cases
+from webhook.cli.cases import Case, CasesDocument, fired_in, parse_cases
 from webhook.cli.cases import run as run_case
 from webhook.cli.exits import FAILED, FINDINGS, GOOD
 from webhook.cli.output import say
@@ -23,11 +23,11 @@ from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import catalog
 from webhook.engine.catalog import POLICIES, Catalog
 from webhook.engine.releases.released import chosen
-from webhook.manifests import documents, links
+from webhook.manifests import documents
 from webhook.manifests.documents import Document
-from webhook.manifests.folders import entries
+from webhook.manifests.folders import content_of, entries
 
-__all__ = ["add_parser", "read_cases", "run"]
+__all__ = ["add_parser", "read_cases", "run", "tables"]
 
 _EXAMPLES: Final = """\
 examples:
@@ -136,15 +136,15 @@ def _of_apis(options: argparse.Namespace, loaded: Catalog, fired: set[str]) -> I
     if options.kind and options.kind.lower() not in kinds:
         raise SettingsError([Problem("--kind", "", unknown_kind(options.kind, loaded.kinds.values()))])
     wanted = _wanted(options)
-    for document, table in _tables(_apis(options.folder), loaded, whole=options.folder is not None):
+    for document, table in tables(_apis(options.folder), loaded, whole=options.folder is not None):
         target = table.target
         known = loaded.find(GroupVersionKind(target.group, target.version, target.kind))
-        assert known is not None  # _tables checks it
+        assert known is not None  # tables checks it
         for index, case in enumerate(table.cases):
             title = f"{target.kind}: {case.name}"
             if wanted(title, case):
                 result = run_case(case, known, loaded)
-                fired |= _codes_of(result)
+                fired |= fired_in(result)
                 yield _Outcome(document.source, document.line_of("cases", index), title, result.failures)
 
 
@@ -152,11 +152,6 @@ def _apis(folder: Path | None) -> list[Traversable]:
     if folder is None:
         return entries(POLICIES)
     return [folder] if (folder / "crds").is_dir() else entries(folder)
-
-
-def _codes_of(result: CaseResult) -> set[str]:
-    filled = {each.code for each in result.mutation.defaults if not each.removed}
-    return {*labels(result.validation.causes, result.validation.warnings), *filled}
 
 
 def _silent(loaded: Catalog, fired: set[str]) -> list[str]:
@@ -169,10 +164,10 @@ def read_cases(apis: Iterable[Traversable], loaded: Catalog) -> Iterator[CasesDo
     Raises:
         DocumentError: a document does not match the model, or names a kind that no CRD serves.
     """
-    return (table for _, table in _tables(apis, loaded))
+    return (table for _, table in tables(apis, loaded))
 
 
-def _tables(
+def tables(
     apis: Iterable[Traversable], loaded: Catalog, *, whole: bool = False
 ) -> Iterator[tuple[Document, CasesDocument]]:
     """Each document of cases, with its source; ``whole`` names files by their whole path."""
@@ -180,8 +175,7 @@ def _tables(
         cases = folder.joinpath("cases")
         for file in entries(cases) if cases.is_dir() else ():
             name = f"{folder if whole else folder.name}/cases/{file.name}"
-            content = links.content(file) if isinstance(file, Path) else file.read_bytes()
-            for document in documents.parse(content.decode(), name):
+            for document in documents.parse(content_of(file).decode(), name):
                 found = parse_cases(document)
                 target = GroupVersionKind(found.target.group, found.target.version, found.target.kind)
                 if loaded.find(target) is None:

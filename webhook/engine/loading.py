@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import product, starmap
-from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from webhook import policy as policies  # its compiler is loaded when it is first used
@@ -20,9 +19,9 @@ from webhook.engine.releases.compiling import compiled, compiled_source, joined
 from webhook.engine.releases.packs import PACK, TABLE, InForce, Pack, built_in
 from webhook.engine.releases.released import needed_releases, ranges, released, unknown_releases
 from webhook.engine.shipped import definition, targets
-from webhook.manifests import documents, links
+from webhook.manifests import documents
 from webhook.manifests.documents import Document
-from webhook.manifests.folders import entries
+from webhook.manifests.folders import content_of, entries
 from webhook.policy.problems import problem
 from webhook.schema import CRD, SchemaError, load_crd
 
@@ -122,7 +121,7 @@ class Loader:
         folder = api.joinpath(*below)
         for file in entries(folder) if folder.is_dir() else ():
             if file.name.endswith((".yaml", ".json")) and file.name != TABLE:
-                content = file.read_bytes() if self.built_in or not isinstance(file, Path) else links.content(file)
+                content = file.read_bytes() if self.built_in else content_of(file)
                 name = "/".join((api.name, *below, file.name))
                 self.digest.update(f"{name}\0{len(content)}\0".encode() + content)
                 yield name if self.built_in else str(file), content.decode()

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 from webhook.admission.errors import DocumentError, Problem
 from webhook.manifests.contents import Contents
 from webhook.manifests.documents import Document
-from webhook.manifests.links import Boundary
+from webhook.manifests.links import Boundary, content
 from webhook.manifests.reading import Reading, read_paths
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-__all__ = ["entries", "files", "read_all", "scan"]
+__all__ = ["content_of", "entries", "files", "read_all", "scan"]
 
 EVERYTHING: Final = Reading(strict=True)
 
@@ -24,6 +24,15 @@ EVERYTHING: Final = Reading(strict=True)
 def entries(folder: Traversable) -> list[Traversable]:
     """The entries of a folder, sorted by name."""
     return sorted(folder.iterdir(), key=lambda item: item.name)
+
+
+def content_of(file: Traversable) -> bytes:
+    """The content of an entry.
+
+    Raises:
+        OSError: as :func:`webhook.manifests.links.content`, of a file that is not within an archive.
+    """
+    return content(file) if isinstance(file, Path) else file.read_bytes()
 
 
 def files(folder: Path) -> list[Path]:

@@ -1,25 +1,13 @@
-"""`modelgate pack new`: a folder of an API's definitions, with stubs of the rules that its texts ask for."""
+"""`modelgate pack`: make a folder of policies for definitions, and check one."""
 
 from __future__ import annotations
 
 import argparse
-import itertools
-import re
-from collections.abc import Iterator, Mapping
+import importlib
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import yaml
-
-from webhook.admission.errors import DocumentError, Problem
-from webhook.cli.cases import Case, Expectation
-from webhook.cli.cases import run as run_case
-from webhook.cli.exits import GOOD
-from webhook.cli.output import say
 from webhook.cli.shell.parser import Commands, command
-from webhook.engine import catalog
-from webhook.engine.catalog import KnownKind
-from webhook.offline import read_definitions
 
 __all__ = ["add_parser", "run"]
 
@@ -27,24 +15,14 @@ _EXAMPLES: Final = """\
 examples:
   modelgate pack new crds/widgets.yaml               the folder acme/, for a definition of the group acme.example.com
   modelgate test acme --coverage                     its cases, and the codes without one
+  modelgate pack check acme                          whether it holds all that is promised of built-in packs
   modelgate check --policies acme manifests/         judge by it, beside the built-in rules
 """
-_SENTENCE: Final = re.compile(r"[^.;]*[.;]?")
-_CHECKABLE: Final = re.compile(
-    r"\b(must|must not|only|required|at (?:most|least)|mutually exclusive|either|cannot|not allowed|ignored|deprecated"
-    r"|defaults? to|one of|between|maximum|minimum|immutable|unless)\b",
-    re.IGNORECASE,
-)
-_LONGEST: Final = 160
-_MOST: Final = 200
-"""Stubs of one kind."""
-
-Node = Mapping[str, Any]
 
 
 def add_parser(commands: Commands) -> None:
-    text = "Make a folder of policies for definitions: an API whose rules you write."
-    actions = command(commands, "pack", text, _EXAMPLES).add_subparsers(metavar="ACTION", required=True)
+    text = "Make a folder of policies for definitions, an API whose rules you write, or check such a folder."
+    actions = command(commands, "pack", text, _EXAMPLES).add_subparsers(dest="action", metavar="ACTION", required=True)
     new = actions.add_parser(
         "new",
         help="make a folder with definitions, pack.yaml, a policy and cases of each kind",
@@ -55,119 +33,17 @@ def add_parser(commands: Commands) -> None:
     new.add_argument("--kind", metavar="KIND", help="only this kind of those defined")
     new.add_argument("--into", type=Path, metavar="DIR", help="where to make it (default: the first word of the group)")
     new.add_argument("--force", action="store_true", help="replace files that are there")
+    check = actions.add_parser(
+        "check",
+        help="check what cases prove of the rules of a folder, beside the built-in ones",
+        description="Check a folder of APIs, or of one: its cases pass; each code fires in one and not in another, and "
+        "has an example that is right; defaults change nothing a second time; no rule depends on a field that may be "
+        "absent; pack.yaml names the groups and the letters of the codes. Exit code 1 if something is missing.",
+    )
+    check.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="the folder (default: the built-in APIs)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Exit code 0; 2 without a definition, for one that is not valid, and where a file is in the way."""
-    found = [each.value for each in read_definitions(options.crds)]
-    found = [each for each in found if options.kind in {None, each["spec"]["names"]["kind"]}]
-    groups = sorted({each["spec"]["group"] for each in found})
-    if len(groups) != 1:
-        several = f"has definitions of {', '.join(groups)}; give those of one group"
-        message = several if groups else f"does not define {options.kind}"
-        raise DocumentError([Problem(", ".join(map(str, options.crds)), "", message)])
-    name = re.sub(r"[^a-z0-9-]", "-", groups[0].partition(".")[0])
-    folder, letters = options.into or Path(name), _letters(name)
-    texts = {Path("pack.yaml"): _pack(folder.name, name, letters)}
-    for definition in found:
-        kind = definition["spec"]["names"]["kind"]
-        texts[Path("crds", f"{definition['spec']['names']['plural']}.yaml")] = _dumped(definition)
-        texts[Path(f"{kind.lower()}.yaml")] = _policy(folder.name, definition, letters)
-    _write(folder, texts, force=options.force)
-    loaded = catalog.load(folder)
-    cases = {Path("cases", f"{gvk.kind.lower()}.yaml"): _cases(known, loaded) for gvk, known in loaded.kinds.items()}
-    _write(folder, cases, force=options.force)
-    for path in (*texts, *cases):
-        say(str(folder / path))
-    say(f"write rules in the policies, and see them by: modelgate test {folder} --coverage")
-    return GOOD
-
-
-def _write(folder: Path, texts: Mapping[Path, str], *, force: bool) -> None:
-    there = [folder / path for path in texts if (folder / path).exists()]
-    if there and not force:
-        raise DocumentError([Problem(str(each), "", "is there already; use --force to replace it") for each in there])
-    for path, text in texts.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
-
-
-def _letters(name: str) -> str:
-    """Two letters for codes that no built-in pack has: of the name, if possible."""
-    taken = {letters for pack in catalog.load().packs.values() for letters in pack.codes} | {"KP"}
-    own = [each for each in name.upper() if each.isalpha() and each.isascii()]
-    pairs = itertools.chain(itertools.combinations(own, 2), itertools.product("XYZ", repeat=2))
-    return next(each for each in map("".join, pairs) if each not in taken)
-
-
-def _pack(folder: str, name: str, letters: str) -> str:
-    head = {"apiVersion": "modelgate.dev/v1alpha1", "kind": "Pack", "metadata": {"name": folder}}
-    return _dumped({**head, "spec": {"operator": name, "codes": [letters]}})
-
-
-def _policy(folder: str, definition: Node, letters: str) -> str:
-    """A policy without rules, and what the schema and its texts ask for as comments."""
-    spec = definition["spec"]
-    served = [each for each in spec["versions"] if each.get("served")]
-    target = {"group": spec["group"], "versions": [each["name"] for each in served], "kind": spec["names"]["kind"]}
-    name = f"{folder}-{spec['names']['kind'].lower()}"
-    head = {"apiVersion": "modelgate.dev/v1alpha1", "kind": "Policy", "metadata": {"name": name}}
-    text = _dumped({**head, "spec": {"target": target}})
-    stubs = itertools.chain.from_iterable(_asked(each["schema"]["openAPIV3Schema"], ()) for each in served[:1])
-    lines = [f"# Rules for {target['kind']}: each is one of the stubs below, with an expression of CEL.", text.rstrip()]
-    lines.append("  validations: []")
-    for number, (path, said) in enumerate(itertools.islice(dict.fromkeys(stubs), _MOST)):
-        code = f"{letters}{201 + number}"
-        stub = (f"{path}: {said}", f"- code: {code}", f"  at: {path}", "  rule:", "  message:", "  docs:")
-        lines += ["", *(f"  # {line}" for line in stub)]
-    return "\n".join(lines) + "\n"
-
-
-def _asked(node: Node, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Path and sentence of what the texts below a node ask for; what a schema says by itself is judged already."""
-    if path and path[0] in {"spec", "metadata"} and path != ("metadata",):
-        for sentence in _SENTENCE.findall(" ".join(str(node.get("description", "")).split())):
-            if _CHECKABLE.search(sentence):
-                shown = "".join(each for each in sentence.strip() if each.isprintable())
-                yield ".".join(path).replace(".[*]", "[*]"), shown[:_LONGEST]
-    for name, child in (node.get("properties") or {}).items():
-        if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and isinstance(child, Mapping):
-            yield from _asked(child, (*path, name))
-    if isinstance(node.get("items"), Mapping):
-        yield from _asked(node["items"], (*path, "[*]"))
-
-
-def _cases(known: KnownKind, loaded: catalog.Catalog) -> str:
-    """A case of the smallest object, with what is said of it now."""
-    spec = _smallest(known.schema.raw.get("properties", {}).get("spec", {}))
-    case = Case(name="the smallest object", spec=spec, expect=Expectation())
-    validation = run_case(case, known, loaded).validation
-    said = {
-        "deny": [each.code or each.field for each in validation.causes],
-        "warn": [each.code or each.field for each in validation.warnings],
-    }
-    expect = {word: list(dict.fromkeys(found)) for word, found in said.items() if found}
-    target = {"group": known.gvk.group, "version": known.gvk.version, "kind": known.gvk.kind}
-    head = {"apiVersion": "modelgate.dev/v1alpha1", "kind": "Cases", "target": target}
-    return _dumped({**head, "cases": [{"name": case.name, "spec": spec, "expect": expect}]})
-
-
-def _smallest(node: Node) -> Any:
-    """A value with what a schema requires, which need not match its patterns."""
-    if "default" in node:
-        return node["default"]
-    if node.get("enum"):
-        return node["enum"][0]
-    kind = node.get("type", "object")
-    if kind == "object":
-        below = node.get("properties") or {}
-        return {name: _smallest(below.get(name) or {}) for name in node.get("required") or ()}
-    least = node.get("minimum", 1)
-    items = [_smallest(node.get("items") or {}) for _ in range(min(int(node.get("minItems") or 0), 10))]
-    text = "a" * min(max(1, int(node.get("minLength") or 1)), 1_000)
-    simple: dict[str, Any] = {"string": text, "boolean": True, "array": items}
-    return simple.get(kind, int(least) if kind == "integer" else least)
-
-
-def _dumped(value: Any) -> str:
-    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120)
+    """Exit codes of the two actions: see there."""
+    name = {"new": "webhook.cli.pack.new", "check": "webhook.cli.pack.checking"}[options.action]
+    return int(importlib.import_module(name).run(options))

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from webhook.admission.errors import CatalogError, Problem
 from webhook.engine.kept import POLICIES
 from webhook.facts import FACTS
-from webhook.manifests import documents, links
-from webhook.manifests.folders import entries
+from webhook.manifests import documents
+from webhook.manifests.folders import content_of, entries
 from webhook.policy import node_at
 from webhook.policy.ranges import Range, version
 
@@ -183,7 +183,7 @@ class Pack:
 
 
 def _content(file: Traversable, *, trusted: bool) -> bytes:
-    return file.read_bytes() if trusted or not isinstance(file, Path) else links.content(file)
+    return file.read_bytes() if trusted else content_of(file)
 
 
 def _has(schema: Mapping[str, Any], keys: Sequence[str]) -> bool:

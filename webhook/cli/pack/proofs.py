@@ -1,0 +1,156 @@
+"""What the cases of an API prove of its rules: each fires, is silent, can be evaluated, and changes nothing twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, Final
+
+from webhook.admission import GroupVersionKind
+from webhook.admission.errors import Problem
+from webhook.cli.cases import Case, CaseResult, CasesDocument, catalogs, fired_in, run, written
+from webhook.engine import POD_CODES
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.engine.releases.operators import forms
+from webhook.manifests.documents import Document
+from webhook.policy import MISSING, field_path
+
+__all__ = ["Placed", "RuleKey", "faults", "placed", "rules_of", "unproved"]
+
+_LONGEST: Final = 256
+"""Characters of one warning: the API server cuts longer ones when there are many (endpoints/filters/warning.go)."""
+
+RuleKey = tuple[str, str]
+"""A code, and the range of releases that the rule is true of: "" for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A case, its place in a file, and its kind in the documented release."""
+
+    place: str
+    file: str
+    known: KnownKind
+    case: Case
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the case is about the creation of an object."""
+        return self.case.oldObject is None and self.case.oldSpec is MISSING
+
+    def problem(self, message: str, *, code: str = "") -> Problem:
+        return Problem(self.place, code, f"case {self.case.name!r}: {message}")
+
+    def under(self, loaded: Catalog) -> Iterator[tuple[Catalog, KnownKind, Case]]:
+        """The catalog of each release that the case names, its kind in it, and the case without releases."""
+        alone = self.case.model_copy(update={"release": None})
+        for found in list(catalogs(self.case, self.known.api, loaded)) or [loaded]:
+            yield found, found.kinds[self.known.gvk], alone
+
+
+def placed(tables: Iterable[tuple[Document, CasesDocument]], loaded: Catalog) -> list[Placed]:
+    """The cases of tables."""
+    return [
+        Placed(
+            f"{document.source}:{document.line_of('cases', index)}",
+            document.source,
+            loaded.kinds[GroupVersionKind(table.target.group, table.target.version, table.target.kind)],
+            case,
+        )
+        for document, table in tables
+        for index, case in enumerate(table.cases)
+    ]
+
+
+def rules_of(api: str, loaded: Catalog) -> set[RuleKey]:
+    """All rules of an API, of every release."""
+    found = (form.kinds[gvk] for form in forms(loaded) for gvk in form.kinds if form.uncompiled(gvk).api == api)
+    return {(rule.code, rule.operator) for known in found for rule in known.policy.rules}
+
+
+def unproved(api: str, cases: Sequence[Placed], loaded: Catalog) -> Iterator[tuple[RuleKey, str]]:
+    """The rules of an API that fire in no case, or in all in which they are in force, and what to add.
+
+    An API is looked at as a whole: a policy may be for several kinds, each with cases of its own.
+    """
+    outcomes: dict[RuleKey, set[bool]] = {rule: set() for rule in rules_of(api, loaded)}
+    for each in cases:
+        for found, known, alone in each.under(loaded):
+            fired = fired_in(run(alone, known, found))
+            for rule in known.policy.rules:
+                outcomes[rule.code, rule.operator].add(rule.code in fired)
+    for key, seen in sorted(outcomes.items()):
+        if True not in seen:
+            yield key, "fires in no case: add one to cases/"
+        elif False not in seen:
+            yield key, "fires in every case: add one to cases/ in which it does not"
+
+
+def faults(cases: Sequence[Placed], loaded: Catalog) -> Iterator[Problem]:
+    """What is wrong with cases, and what they show to be wrong with rules: once for each code."""
+    names = Counter((each.file, each.case.name) for each in cases)
+    told = set[str]()
+    for each in cases:
+        if names[each.file, each.case.name] > 1:
+            yield each.problem("another case of the file has this name; use another one")
+        result = run(each.case, each.known, loaded)
+        yield from (each.problem(failure) for failure in result.failures)
+        for code, message in (*_too_long(result), *(_of_a_new_object(each, loaded) if each.is_new else ())):
+            if code not in told:
+                told.add(code)
+                yield each.problem(message, code=code)
+
+
+def _too_long(result: CaseResult) -> Iterator[tuple[str, str]]:
+    """Warnings that the API server may cut."""
+    for each in result.validation.warnings:
+        text = str(each)
+        if each.code and each.code not in POD_CODES and (len(text) > _LONGEST or "\n" in text):
+            yield each.code, f"a warning has several lines, or more than {_LONGEST} characters: shorten it: {text}"
+
+
+def _of_a_new_object(each: Placed, loaded: Catalog) -> Iterator[tuple[str, str]]:
+    yield from _unsteady(each, loaded)
+    yield from _partial(each, loaded)
+
+
+def _unsteady(each: Placed, loaded: Catalog) -> Iterator[tuple[str, str]]:
+    """The defaults that change, in a second pass, what a first one has made of a new object."""
+    for found, known, alone in each.under(loaded):
+        first = run(alone, known, found).mutation.object
+        second = run(alone.model_copy(update={"object": first, "spec": MISSING}), known, found).mutation
+        if second.object != first:
+            for code, path in [(item.code, item.path) for item in second.defaults] or [("", "the object")]:
+                yield code, f"a second pass changes {path}: make the value the same both times"
+
+
+def _partial(each: Placed, loaded: Catalog) -> Iterator[tuple[str, str]]:
+    """The rules that cannot be evaluated without some field of the object: a gate would answer with an error."""
+    for found, known, alone in each.under(loaded):
+        for path, fewer in _with_less(written(alone, known)):
+            trial = alone.model_copy(update={"object": fewer, "spec": MISSING})
+            for cause in run(trial, known, found).validation.causes:
+                if cause.reason == "InternalError" and cause.code:
+                    text = cause.message.removeprefix("Internal error: ")
+                    yield cause.code, f"without {path}, {text}: ask with `has` first"
+
+
+def _with_less(obj: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The object without each of the fields below its top, and their paths."""
+    for keys in _keys({key: value for key, value in obj.items() if key not in {"apiVersion", "kind", "metadata"}}):
+        fewer = deepcopy(dict(obj))
+        node: Any = fewer
+        for key in keys[:-1]:
+            node = node[key]
+        del node[keys[-1]]
+        yield field_path(keys), fewer
+
+
+def _keys(node: Any, above: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The paths of all members of mappings."""
+    for key, value in node.items() if isinstance(node, Mapping) else enumerate(node) if isinstance(node, list) else ():
+        if isinstance(node, Mapping):
+            yield (*above, key)
+        yield from _keys(value, (*above, key))
