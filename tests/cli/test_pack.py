@@ -23,7 +23,7 @@ def crd(tmp_path: Path) -> Path:
     document = yaml.safe_load(yaml.safe_dump(CRD))
     schema = document["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
     schema["required"] = ["size", "parts"]
-    text = "The size must be at most 9. It is blue.\n\x07Ignored unless large: true"
+    text = "The size must be at most 9.5, e.g. 3. It is blue.\n\x07Ignored unless large: true"
     schema["properties"]["size"] = {"type": "integer", "minimum": 2, "description": text}
     schema["properties"]["parts"] = {
         "type": "array",
@@ -50,9 +50,27 @@ def test_a_folder_has_all_that_a_pack_needs_and_its_case_passes(crd: Path, tmp_p
 def test_the_sentences_that_ask_for_something_are_stubs_with_their_field(crd: Path, tmp_path: Path) -> None:
     made(tmp_path / "acme", crd)
     policy = (tmp_path / "acme" / "widget.yaml").read_text()
-    assert "  # spec.size: The size must be at most 9.\n  # - code: AC201\n  #   at: spec.size\n" in policy
+    assert "  # spec.size: The size must be at most 9.5, e.g. 3.\n  # - code: AC201\n  #   at: spec.size\n" in policy
     assert "  # spec.size: Ignored unless large: true\n  # - code: AC202\n" in policy
     assert "blue" not in policy
+
+
+def test_two_kinds_share_no_code_and_pods_have_no_stubs(crd: Path, tmp_path: Path) -> None:
+    one, other = yaml.safe_load(crd.read_text()), yaml.safe_load(crd.read_text())
+    other["metadata"]["name"] = "gadgets.acme.example.com"
+    other["spec"]["names"] = {"kind": "Gadget", "plural": "gadgets", "singular": "gadget", "listKind": "GadgetList"}
+    text = {"type": "string", "description": "It must be Always."}
+    strings = dict.fromkeys(("key", "operator", "value", "effect"), text)
+    toleration = {"type": "object", "properties": {**strings, "tolerationSeconds": {"type": "integer"}}}
+    spec = one["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    spec["properties"]["tolerations"] = {"type": "array", "items": toleration}
+    crd.write_text(yaml.safe_dump_all([one, other]))
+    made(tmp_path / "acme", crd)
+    widget, gadget = ((tmp_path / "acme" / f"{name}.yaml").read_text() for name in ("widget", "gadget"))
+    assert "Always" not in widget
+    assert [widget.count("code: AC201"), gadget.count("code: AC201")] == [1, 0]
+    assert "code: AC203" in gadget
+    assert yaml.safe_load((tmp_path / "acme" / "pack.yaml").read_text())["spec"]["groups"] == ["acme.example.com"]
 
 
 def test_a_stub_that_is_written_out_is_a_rule(crd: Path, tmp_path: Path, capsys: Capture) -> None:

@@ -31,8 +31,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from webhook.admission import Cause, Decision, Default, Request, Warn, patch
-from webhook.admission.decision import labels
+from webhook.admission import Cause, Decision, Default, Request, Warn, labels, patch
 from webhook.admission.errors import DocumentError
 from webhook.cluster import MemoryView
 from webhook.engine import POD_CODES, Options

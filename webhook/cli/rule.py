@@ -59,7 +59,10 @@ def run(options: argparse.Namespace) -> int:
     if found := list(_rules(code, loaded)):
         print("\n\n".join("\n".join(_told(each, loaded, source=options.source)) for each in found))
         return GOOD
-    say(f"modelgate rule: {unknown(options.code, [*sorted(loaded.codes()), *KUBERNETES, *CODES])}", sys.stderr)
+    said = unknown(options.code, [*sorted(loaded.codes()), *KUBERNETES, *CODES])
+    letters = {each for pack in loaded.packs.values() for each in pack.codes}
+    more = "" if code[:2] in letters else " (of a folder of your own: add --policies DIR)"
+    say(f"modelgate rule: {said}{more}", sys.stderr)
     return USAGE
 
 
@@ -153,8 +156,8 @@ def _explain(
     else:
         strict = ", a denial under the strict profile" if rule.strict else ""
         yield f"{'A denial' if rule.action is Action.DENY else 'A warning'}{strict}."
-    yield ""
-    yield fill(rule.docs, 100)
+    if rule.docs:
+        yield f"\n{fill(rule.docs, 100)}"
     if example is not None:
         yield from _shown(example, loaded, default=isinstance(rule, DefaultRule))
     yield ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,13 +19,16 @@ from webhook.cli.output import say
 from webhook.engine import catalog
 from webhook.engine.catalog import KnownKind
 from webhook.offline import read_definitions
+from webhook.schema import load_crd
+from webhook.schema.pods import Place, pod_places
 
 __all__ = ["run"]
 
-_SENTENCE: Final = re.compile(r"[^.;]*[.;]?")
+_END: Final = re.compile(r"(?<!\be\.g\.)(?<!\bi\.e\.)(?<=[.;])\s+")
+"""Between two sentences: a point within a number or a name ends none."""
 _CHECKABLE: Final = re.compile(
-    r"\b(must|must not|only|required|at (?:most|least)|mutually exclusive|either|cannot|not allowed|ignored|deprecated"
-    r"|defaults? to|one of|between|maximum|minimum|immutable|unless)\b",
+    r"\b(must|required|at (?:most|least)|mutually exclusive|cannot|can only|only if|only when|only one|not allowed"
+    r"|ignored|deprecated|no effect|defaults? to|one of|maximum|minimum|immutable|unless|need(?:s|ed)? to)\b",
     re.IGNORECASE,
 )
 _LONGEST: Final = 160
@@ -46,18 +49,19 @@ def run(options: argparse.Namespace) -> int:
         raise DocumentError([Problem(", ".join(map(str, options.crds)), "", message)])
     name = re.sub(r"[^a-z0-9-]", "-", groups[0].partition(".")[0])
     folder, letters = options.into or Path(name), _letters(name)
-    texts = {Path("pack.yaml"): _pack(folder.name, name, letters)}
+    texts = {Path("pack.yaml"): _pack(folder.name, name, letters, groups)}
+    codes = (f"{letters}{number}" for number in range(201, 1_000))  # one after the other: a code is of one rule
     for definition in found:
         kind = definition["spec"]["names"]["kind"]
         texts[Path("crds", f"{definition['spec']['names']['plural']}.yaml")] = _dumped(definition)
-        texts[Path(f"{kind.lower()}.yaml")] = _policy(folder.name, definition, letters)
+        texts[Path(f"{kind.lower()}.yaml")] = _policy(folder.name, definition, codes)
     _write(folder, texts, force=options.force)
     loaded = catalog.load(folder)
     cases = {Path("cases", f"{gvk.kind.lower()}.yaml"): _cases(known, loaded) for gvk, known in loaded.kinds.items()}
     _write(folder, cases, force=options.force)
     for path in (*texts, *cases):
         say(str(folder / path))
-    say(f"write rules in the policies, and see them by: modelgate test {folder} --coverage")
+    say(f"write rules in the policies, and see what is missing by: modelgate pack check {folder}")
     return GOOD
 
 
@@ -78,12 +82,12 @@ def _letters(name: str) -> str:
     return next(each for each in map("".join, pairs) if each not in taken)
 
 
-def _pack(folder: str, name: str, letters: str) -> str:
+def _pack(folder: str, name: str, letters: str, groups: Sequence[str]) -> str:
     head = {"apiVersion": "modelgate.dev/v1alpha1", "kind": "Pack", "metadata": {"name": folder}}
-    return _dumped({**head, "spec": {"operator": name, "codes": [letters]}})
+    return _dumped({**head, "spec": {"operator": name, "codes": [letters], "groups": groups}})
 
 
-def _policy(folder: str, definition: Node, letters: str) -> str:
+def _policy(folder: str, definition: Node, codes: Iterator[str]) -> str:
     """A policy without rules, and what the schema and its texts ask for as comments."""
     spec = definition["spec"]
     served = [each for each in spec["versions"] if each.get("served")]
@@ -91,28 +95,35 @@ def _policy(folder: str, definition: Node, letters: str) -> str:
     name = f"{folder}-{spec['names']['kind'].lower()}"
     head = {"apiVersion": "modelgate.dev/v1alpha1", "kind": "Policy", "metadata": {"name": name}}
     text = _dumped({**head, "spec": {"target": target}})
-    stubs = itertools.chain.from_iterable(_asked(each["schema"]["openAPIV3Schema"], ()) for each in served[:1])
+    stubs = itertools.chain.from_iterable(_stubs(definition, each["name"]) for each in served[:1])
     lines = [f"# Rules for {target['kind']}: each is one of the stubs below, with an expression of CEL.", text.rstrip()]
     lines.append("  validations: []")
-    for number, (path, said) in enumerate(itertools.islice(dict.fromkeys(stubs), _MOST)):
-        code = f"{letters}{201 + number}"
+    for (path, said), code in zip(itertools.islice(dict.fromkeys(stubs), _MOST), codes, strict=False):
         stub = (f"{path}: {said}", f"- code: {code}", f"  at: {path}", "  rule:", "  message:", "  docs:")
         lines += ["", *(f"  # {line}" for line in stub)]
     return "\n".join(lines) + "\n"
 
 
-def _asked(node: Node, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _stubs(definition: Node, version: str) -> Iterator[tuple[str, str]]:
+    """Path and sentence of what the texts of a version ask for; Kubernetes' own rules judge what is in pods."""
+    schema = load_crd(dict(definition)).versions[version].schema
+    return _asked(schema.raw, (), pod_places(schema.root, {}))
+
+
+def _asked(node: Node, path: tuple[str, ...], pods: Place | None) -> Iterator[tuple[str, str]]:
     """Path and sentence of what the texts below a node ask for; what a schema says by itself is judged already."""
+    if pods is not None and pods.kind:
+        return
     if path and path[0] in {"spec", "metadata"} and path != ("metadata",):
-        for sentence in _SENTENCE.findall(" ".join(str(node.get("description", "")).split())):
+        for sentence in _END.split(" ".join(str(node.get("description", "")).split())):
             if _CHECKABLE.search(sentence):
                 shown = "".join(each for each in sentence.strip() if each.isprintable())
                 yield ".".join(path).replace(".[*]", "[*]"), shown[:_LONGEST]
     for name, child in (node.get("properties") or {}).items():
         if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and isinstance(child, Mapping):
-            yield from _asked(child, (*path, name))
+            yield from _asked(child, (*path, name), None if pods is None else pods.children.get(name))
     if isinstance(node.get("items"), Mapping):
-        yield from _asked(node["items"], (*path, "[*]"))
+        yield from _asked(node["items"], (*path, "[*]"), None if pods is None else pods.each)
 
 
 def _cases(known: KnownKind, loaded: catalog.Catalog) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -124,5 +125,8 @@ def summary(report: Report, *, quiet: bool) -> None:
         say(note.message, file)
     first = next((found.code for _, found in report.findings() if found.is_rule), "")
     if first:
-        page = f": {rule_page(first, report.docs)}" if report.docs else ""
-        print(f"`modelgate rule {first}` explains a code, with an object that is right{page}", file=file)
+        page = rule_page(first, report.docs)
+        packs = [] if page else [f"--policies={each}" for each in report.packs]
+        asked = shlex.join(["modelgate", "rule", first, *packs])
+        more = f": {page}" if page and report.docs else ""
+        say(f"`{asked}` explains a code, with an object that is right{more}", file)
