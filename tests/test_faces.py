@@ -84,6 +84,7 @@ FACES: dict[str, dict[str, str]] = {
     },
     "webhook.library": {
         "webhook.library.changes": "what is filled in, for the reports",
+        "webhook.library.choices": "settings and profiles, checked",
         "webhook.library.explained": "the origin of each field, for `explain`",
         "webhook.library.findings": "the findings and their codes",
         "webhook.library.judge": "many documents, each beside the others",

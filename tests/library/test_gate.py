@@ -7,7 +7,7 @@ from types import MappingProxyType
 import pytest
 import yaml
 
-from modelgate import CatalogError, DocumentError, Gate, ModelgateError, Severity
+from modelgate import CatalogError, DocumentError, Gate, ModelgateError, Settings, SettingsError, Severity
 from tests.definitions import POLICIES, definition
 
 MODEL = {
@@ -167,8 +167,25 @@ def test_the_view_has_what_is_updated_and_referred_to():
 
 def test_profiles_differ_and_an_unknown_one_is_an_error():
     assert Gate(profile="audit").check({**MODEL, "spec": {**MODEL["spec"], "sha256": "x" * 64}}).findings
-    with pytest.raises(ValueError, match="'hard' is not a valid Profile"):
+    with pytest.raises(SettingsError, match="profile: 'hard': use standard, strict, audit"):
         Gate(profile="hard")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (Settings(releases=("llmkube=0.9.5",)), "releases: Input should be a valid tuple"),
+        (Settings(releases=5), "releases: Input should be a valid tuple"),
+        (Settings(releases=(("llmkube", "9.9.9"),)), '"9.9.9" is not a known release'),
+        (Settings(ome="x"), "ome: Input should be 'recommended', 'upstream-head' or 'doc-era'"),
+        (Settings(ome_migration=None), "ome_migration: Input should be a valid boolean"),
+        ({"ome": "doc-era"}, "settings: is of type dict: give modelgate.Settings"),
+    ],
+)
+def test_a_setting_that_does_not_exist_is_an_error_that_says_why(given, said):
+    with pytest.raises(SettingsError) as error:
+        Gate(settings=given)
+    assert said in str(error.value)
 
 
 def test_rules_of_ones_own_are_used_beside_the_built_in_ones(tmp_path):

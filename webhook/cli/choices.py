@@ -6,9 +6,9 @@ import argparse
 from dataclasses import fields
 from pathlib import Path
 
-from webhook.admission.errors import Problem, SettingsError
 from webhook.engine.releases.packs import built_in, known_apis
-from webhook.facts.settings import DEFAULT_SETTINGS, Behaviour, Settings
+from webhook.facts.settings import Behaviour, Settings
+from webhook.library.choices import settings_of
 
 __all__ = ["add_arguments", "add_packs", "add_release", "add_without", "apis", "chosen"]
 
@@ -92,16 +92,4 @@ def chosen(options: argparse.Namespace) -> Settings:
         SettingsError: with every invalid value.
     """
     given = {each.name: value for each in fields(Settings) if (value := getattr(options, each.name, None)) is not None}
-    if not given:
-        return DEFAULT_SETTINGS
-    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - takes 60 ms
-
-    try:
-        return TypeAdapter(Settings).validate_python(given)
-    except ValidationError as error:
-        raise SettingsError([_problem(item["loc"][0], item["msg"]) for item in error.errors()]) from None
-
-
-def _problem(name: object, message: str) -> Problem:
-    flag = "release" if name == "releases" else str(name).replace("_", "-")
-    return Problem(f"--{flag}", "", message.removeprefix("Value error, "))
+    return settings_of(given, "--")

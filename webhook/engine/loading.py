@@ -14,9 +14,9 @@ from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, LoadError, Problem
 from webhook.engine.kept import Kept
 from webhook.engine.kinds import KnownKind, PolicySource, Preparations, kinds_of
-from webhook.engine.referring import unfitting
 from webhook.engine.releases.compiling import compiled, compiled_source, joined
 from webhook.engine.releases.packs import PACK, TABLE, InForce, Pack, built_in
+from webhook.engine.releases.referring import unfitting
 from webhook.engine.releases.released import needed_releases, ranges, released, unknown_releases
 from webhook.engine.shipped import definition, targets
 from webhook.manifests import documents

@@ -3,7 +3,15 @@
 `review` is the API server's part and the engine's, for one document; `judge` reviews many, each beside the others.
 """
 
-from webhook.admission.errors import CatalogError, DocumentError, LoadError, Malformed, ModelgateError, Problem
+from webhook.admission.errors import (
+    CatalogError,
+    DocumentError,
+    LoadError,
+    Malformed,
+    ModelgateError,
+    Problem,
+    SettingsError,
+)
 from webhook.facts import Table
 from webhook.facts.settings import Behaviour, Settings
 from webhook.library.changes import Change
@@ -28,6 +36,7 @@ __all__ = [
     "Place",
     "Problem",
     "Settings",
+    "SettingsError",
     "Severity",
     "Table",
     "Verdict",

@@ -13,13 +13,13 @@ from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
 from webhook.engine.installed import with_installed
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
+from webhook.library.choices import checked_settings, profile_of
 from webhook.library.explained import Explanation, explained
 from webhook.library.given import Given, documents_of, every_document
 from webhook.library.judge import Judge, Surroundings
 from webhook.library.verdict import Verdict
 from webhook.manifests.documents import Document
 from webhook.offline import Definitions, is_definition
-from webhook.policy import Profile
 
 __all__ = ["Gate"]
 
@@ -45,7 +45,7 @@ class Gate:
 
     Raises:
         LoadError: definitions, rules or objects that cannot be read, with every problem.
-        ValueError: an unknown profile.
+        SettingsError: a setting or a profile that does not exist.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class Gate:
         complete: bool | None = None,
         settings: Settings = DEFAULT_SETTINGS,
     ) -> None:
+        settings, asked = checked_settings(settings), profile_of(profile)
         there = every_document(view)
         definitions = [*_definitions(crds), *(each for each in there if is_definition(each.value))]
         checked = Definitions.among(definitions)
@@ -75,10 +76,8 @@ class Gate:
         self._view = MemoryView(self._there.objects.values())
         self._policies = None if admission_policies is None else Path(admission_policies)
         closed = bool(there) if complete is None else complete
-        self._options = Options(
-            Profile(profile), strict_fields=True, faults_told=True, complete=closed, settings=settings
-        )
-        self._as_a_webhook = Options(Profile(profile), complete=closed, settings=settings)
+        self._options = Options(asked, strict_fields=True, faults_told=True, complete=closed, settings=settings)
+        self._as_a_webhook = Options(asked, complete=closed, settings=settings)
 
     def check(self, given: Given) -> Verdict:
         """The verdict about one object: created, or updated if the view has it.
