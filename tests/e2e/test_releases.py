@@ -70,6 +70,22 @@ def test_the_newest_definition_is_recognised_by_its_digest_and_the_documented_on
     assert resource(kubectl) == "amd.com/gpu"
 
 
+@pytest.mark.usefixtures("restored")
+def test_no_call_fails_while_a_definition_changes_twice_a_second(plane, kubectl, seeing):
+    """Each form is new to the gate, so that nothing that it keeps of one serves for the next."""
+    ours = definition(OURS)
+    for turn in range(24):
+        changed = deepcopy(ours)
+        schema = changed["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        schema["description"] = f"form {turn}"
+        schema["properties"]["spec"]["properties"]["format"]["enum"].append(f"form{turn}")
+        put(plane, changed)
+        assert resource(kubectl) in {None, "amd.com/gpu"}
+    put(plane, ours)
+    wait_until(lambda: "LLMKube" not in seeing.readiness(), "the gate to follow the documented release again")
+    assert resource(kubectl) == "amd.com/gpu"
+
+
 def of_release(form: str, release: str) -> dict[str, Any]:
     """A later definition of the policies, with a text that tells the release."""
     found = json.loads((POLICIES / "llmkube" / "crds" / form / "models.json").read_text())
