@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 
@@ -12,12 +13,13 @@ import yaml
 from tests.chart.faults import FAULTS, LISTED, secret_deleted
 from tests.chart.helm import CHART, NAMESPACE, POLICIES, ROOT, documents, rendered, run
 from tests.chart.test_certificates import MANAGED
-from tests.chart.world import RULES, TRUE_FILES, World, judged
+from tests.chart.world import NOW, RULES, TRUE_FILES, World, judged
 from tests.definitions import GROUPS, definitions
 from tests.shared import shared
 from webhook.cli import main
 from webhook.cli.doctor.checks import trials
 from webhook.cli.doctor.finding import CHECKS, ERROR, WARNING
+from webhook.cli.doctor.snapshot import Snapshot
 from webhook.cli.test import read_cases
 from webhook.engine.installed import with_installed
 
@@ -175,3 +177,11 @@ def test_where_nothing_is_installed_one_warning_says_so():
     assert [(each.check, each.what) for each in world.findings()] == [
         ("definition-missing", "no definition of a covered kind is installed")
     ]
+
+
+def test_what_is_not_installed_tells_the_release_as_it_does_to_the_gate():
+    quota = "gpuquotas.inference.llmkube.dev"
+    snapshot = Snapshot(World().objects, NOW)
+    assert quota in snapshot.definitions(RULES.catalog)[1]
+    unread = replace(snapshot, unread=(f"customresourcedefinitions/{quota}: forbidden",))
+    assert quota not in unread.definitions(RULES.catalog)[1]

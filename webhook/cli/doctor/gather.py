@@ -12,6 +12,7 @@ import urllib3
 from webhook.cli.doctor.snapshot import Object, Snapshot, is_ours
 from webhook.cluster import ApiError, APIResource, Reader, content_of
 from webhook.engine.catalog import Catalog
+from webhook.engine.releases.operators import definition_names
 from webhook.manifests.documents import parse, read
 
 __all__ = ["from_cluster", "from_files"]
@@ -75,7 +76,7 @@ def from_cluster(client: Any, catalog: Catalog, namespace: str | None, *, read_o
     version = (live.document("/version") or {}).get("gitVersion", "")
     unread: list[str] = []
     objects = [each for where in _LISTS for each in _listed(live, *where, unread=unread)]
-    names = sorted({f"{catalog.kinds[gvk].plural}.{gvk.group}" for gvk in catalog.kinds})
+    names = sorted(frozenset().union(*definition_names(catalog)))
     objects += _got(live, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", names, unread)
     gates = [each for each in objects if each["kind"] == "Deployment" and is_ours(each)]
     spaces = {each["metadata"]["namespace"] for each in gates}

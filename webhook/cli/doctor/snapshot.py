@@ -9,6 +9,8 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Final, Protocol
 
+from webhook.engine.catalog import Catalog
+from webhook.engine.releases.operators import definition_names
 from webhook.engine.releases.packs import built_in, groups_of
 
 __all__ = [
@@ -62,6 +64,14 @@ class Snapshot:
         for each in self.objects:
             if each.get("kind") in kinds and namespace in {None, each["metadata"].get("namespace")}:
                 yield each
+
+    def definitions(self, catalog: Catalog) -> tuple[list[Object], frozenset[str]]:
+        """The definitions that are installed, and the names of further ones that are known not to be, by which releases
+        of operators are told apart.
+        """
+        found, unread = list(self.of("CustomResourceDefinition")), " ".join(self.unread)
+        missing = definition_names(catalog)[1] - {each["metadata"]["name"] for each in found}
+        return found, frozenset(each for each in missing if each not in unread)
 
     def find(self, kind: str, name: str, namespace: str | None = None) -> Object | None:
         return next((each for each in self.of(kind, namespace=namespace) if each["metadata"]["name"] == name), None)

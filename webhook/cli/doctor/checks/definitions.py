@@ -19,9 +19,10 @@ def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
     if found.snapshot.cluster is None:
         return
     catalog = catalog.without(groups_of(built_in()) - found.groups())
-    installed = {each["metadata"]["name"]: each for each in found.snapshot.of("CustomResourceDefinition")}
+    documents, absent = found.snapshot.definitions(catalog)
+    installed = {each["metadata"]["name"]: each for each in documents}
     yield from _missing(found, catalog, installed.keys())
-    for each in with_installed(catalog, installed.values())[1]:
+    for each in with_installed(catalog, documents, absent=absent)[1]:
         about = f"CustomResourceDefinition {catalog.kinds[each.kind].plural}.{each.kind.group}"
         if each.unserved:
             yield Finding("definition-unserved", about, f"it does not serve {each.kind.version}")

@@ -35,8 +35,8 @@ class Trial(NamedTuple):
 def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
     if found.snapshot.cluster is None or found.snapshot.read_only:
         return
-    definitions = list(found.snapshot.of("CustomResourceDefinition"))
-    ruling = with_installed(catalog, definitions)[0]
+    definitions, absent = found.snapshot.definitions(catalog)
+    ruling = with_installed(catalog, definitions, absent=absent)[0]
     installed = {each["metadata"]["name"] for each in definitions}
     for api, pack in built_in().items():
         if found.groups().isdisjoint(pack.groups):
