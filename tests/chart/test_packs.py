@@ -4,6 +4,11 @@ import pytest
 
 from tests.chart.helm import CHART, pods, run, webhooks
 from tests.chart.test_rights import rights
+from tests.chart.world import NOW, World
+from tests.cli.test_references import pack_at
+from webhook.cli.doctor.checks.rights import check as rights_check
+from webhook.cli.doctor.snapshot import Installation, Snapshot
+from webhook.engine import catalog
 
 PACKS = (
     'packs.volume={"configMap":{"name":"acme","items":[{"key":"pack.yaml","path":"acme/pack.yaml"}]}}',
@@ -66,3 +71,10 @@ def test_a_group_of_kubernetes_secrets_and_two_volumes_are_refused(value):
     done = run("template", "modelgate", str(CHART), "--set-json", value)
     assert done.returncode == 1
     assert "packs" in done.stderr
+
+
+@pytest.mark.parametrize(("sets", "missing"), [(PACKS, []), (PACKS[:2], ["it may not get queues.acme.example.com"])])
+def test_the_doctor_asks_for_the_rights_that_references_need(sets, missing, tmp_path):
+    loaded, world = catalog.load(packs=[pack_at(tmp_path)]), World(*sets)
+    (found,) = Installation.all_of(Snapshot(world.objects, NOW, world), None)
+    assert [each.what for each in rights_check(found, loaded) if each.about.endswith("-view")] == missing

@@ -87,9 +87,20 @@ def _of_facts(found: Installation, catalog: Catalog) -> Iterator[_Right]:
     yield from _each("apiextensions.k8s.io", ["customresourcedefinitions"], ("list", "watch"))
     for each in _fetched(found):
         yield _Right(each.kind.group, _plural(each.kind), "get", each.name)
+    yield from _of_references(found, catalog)
     if found.flags().admission_policies:
         yield _Right("", "namespaces", "get")
         yield _Right("authorization.k8s.io", "subjectaccessreviews", "create")
+
+
+def _of_references(found: Installation, catalog: Catalog) -> Iterator[_Right]:
+    """What the references of rules read; rules of added packs are given by --policies, to the gate and here."""
+    plurals = {(gvk.group, gvk.kind): known.plural for gvk, known in catalog.kinds.items()}
+    for gvk, known in catalog.kinds.items():
+        if gvk.group in found.groups() or known.api not in built_in():
+            for each in known.policy.references:
+                plural = plurals.get((each.group, each.kind)) or _plural(Kind(each.group, each.kind))
+                yield _Right(each.group, plural, "get")
 
 
 def _of_reconciler(found: Installation, catalog: Catalog) -> Iterator[_Right]:
