@@ -36,7 +36,7 @@ from tests.e2e.seeing import with_view
 
 WANTED = os.environ.get("MODELGATE_E2E", "")
 HERE = Path(__file__).parent
-LONG = frozenset({"test_lifecycle", "test_restarts", "test_rotation", "test_upheaval"})
+LONG = frozenset({"test_lifecycle", "test_readiness", "test_restarts", "test_rotation", "test_upheaval"})
 """Modules of `make e2e-long`: each runs minutes of load."""
 NODE = frozenset({"node", "image", "archive"})
 """Fixtures of the one node that this machine can run; of planes, each process has its own."""
