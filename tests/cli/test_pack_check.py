@@ -49,7 +49,7 @@ cases:
   repairs: {AC201: {spec.size: 8}}
 - name: more than most
   spec: {size: 3, most: 2, colour: red}
-  expect: {warn: [AC301]}
+  expect: {warn: [AC301 spec.size], says: [use less]}
   repairs: {AC301: {spec.size: 2}}
 """
 
@@ -80,6 +80,18 @@ def test_a_good_pack_has_no_problem(folder: Path, capsys: Capture) -> None:
 
 ALWAYS = "{code: AC202, at: spec, rule: 'false', message: do not use it, docs: It is gone., action: Warn}"
 PLANTED = {
+    "another field": (
+        "cases/widget.yaml",
+        "AC301 spec.size",
+        "AC301 spec.most",
+        "warn: expected ['AC301 spec.most'], got",
+    ),
+    "another text": (
+        "cases/widget.yaml",
+        "says: [use less]",
+        "says: [use more]",
+        "says: none contains 'use more' in [",
+    ),
     "a case that fails": ("cases/widget.yaml", "size: 10,", "size: 8,", "deny: expected ['AC201'], got []"),
     "two cases of one name": ("cases/widget.yaml", "name: more than most", "name: too big", "another case of the file"),
     "a rule without a case": (

@@ -257,7 +257,7 @@ def test_todays_aim_is_judged_by_its_pack(tmp_path: Path, capsys: Capture) -> No
     )
     assert "not checked: 1 aim.eai.amd.com/v1alpha1" in run(capsys, "check", "--no-config", file)[1]
     said = run(capsys, "check", "--no-config", file, "--policies", ROOT / "packs" / "aim-engine")[1]
-    assert "AE201 warning: spec.minReplicas: minReplicas 3 exceeds maxReplicas 1" in said
+    assert "AE201 error: spec.minReplicas: Invalid value: 3: minReplicas 3 exceeds maxReplicas 1" in said
 
 
 def test_every_code_of_a_built_in_pack_has_the_page_of_its_api() -> None:

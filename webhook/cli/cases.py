@@ -9,8 +9,8 @@ A case gives ``object`` (or only its ``spec``), for an update also ``oldObject``
     deny      codes of the causes, or the field of a cause of the schema
     hints     codes of the rules that explain a cause of the schema
     warn      codes of the warnings, or the field of a warning without a code
-              (in both, KP001 and KP002 with the field, because they are about any: "KP001 spec.engine.hostname")
-    causes    texts that the printed causes must contain, one cause each
+              (in both, a code may have its field: "LK301 spec.files[0]"; KP001 and KP002, which are about any, must)
+    causes    texts that the printed causes must contain, one cause each; says: the same of the warnings
 
 A case may name a ``release`` of the operator, or several, or ``unknown``; without it, the documented one counts.
 
@@ -59,6 +59,7 @@ class Expectation(_Model):
     hints: list[str] = []
     warn: list[str] = []
     causes: list[str] = []
+    says: list[str] = []
 
 
 class Case(_Model):
@@ -227,15 +228,25 @@ def _failures(case: Case, mutation: Decision, validation: Decision) -> Iterator[
     if hints != sorted(expect.hints):
         yield f"hints: expected {sorted(expect.hints)}, got {hints}"
     yield from _compare("warn", expect.warn, validation.warnings)
-    for text in expect.causes:
-        if not any(text in str(cause) for cause in validation.causes):
-            yield f"causes: none contains {text!r} in {[str(cause) for cause in validation.causes]}"
+    for part, texts, said in (
+        ("causes", expect.causes, validation.causes),
+        ("says", expect.says, validation.warnings),
+    ):
+        for text in texts:
+            if not any(text in str(each) for each in said):
+                yield f"{part}: none contains {text!r} in {[str(each) for each in said]}"
 
 
 def _compare(part: str, expected: list[str], found: tuple[Cause | Warn, ...]) -> Iterator[str]:
-    names = sorted(f"{item.code} {item.field}" if item.code in POD_CODES else item.code or item.field for item in found)
+    names = sorted(_name(item, expected) for item in found)
     if names != sorted(expected):
         yield f"{part}: expected {sorted(expected)}, got {names}: {[str(item) for item in found]}"
+
+
+def _name(item: Cause | Warn, expected: Collection[str]) -> str:
+    """What a case calls a finding: its code, or, for Kubernetes' rules and where the case says so, with the field."""
+    whole = f"{item.code} {item.field}"
+    return whole if item.code in POD_CODES or whole in expected else item.code or item.field
 
 
 def _codes(defaults: Iterable[Default]) -> list[str]:

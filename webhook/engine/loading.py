@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import cached_property
 from itertools import product, starmap
 from typing import TYPE_CHECKING, overload
@@ -139,7 +140,11 @@ class Loader:
         for gvk in starmap(GroupVersionKind, product((target.group,), target.versions, target.kinds)):
             known = self.kinds.get(gvk)
             if known is None or known.api != api:
-                message = f"no CRD in {api}/crds serves {gvk}"
+                served = {each.gvk.kind for each in self.kinds.values() if each.api == api}
+                near = "".join(
+                    f"; did you mean {each}?" for each in get_close_matches(gvk.kind, served - {gvk.kind}, 1)
+                )
+                message = f"no CRD in {api}/crds serves {gvk}{near}"
                 self.problems.append(Problem(f"{origin.source}:{origin.line}", "spec.target", message))
             else:
                 self.kinds[gvk] = self._joined(known, origin, document)

@@ -29,7 +29,9 @@ def without_example(api: str, cases: Sequence[Placed], loaded: Catalog) -> Itera
         ]
         if not has:
             value = "<a value>" if isinstance(rule, DefaultRule) else "<what the message asks for>"
-            change = f"repairs: {{{rule.code}: {{{rule.about}: {value}}}}}"
+            place = str(rule.about).replace("[*]", "[0]")
+            place = f"'{place}'" if "[" in place else place
+            change = f"repairs: {{{rule.code}: {{{place}: {value}}}}}"
             yield (
                 key,
                 f"has no example: add to the clearest case in which it fires `{change}` (null removes)",
@@ -81,7 +83,10 @@ def _lost_field(found: Example) -> Iterator[str]:
         before, after = (list(path.nodes(each.request.object)) for each in (found.bad, found.good))
         text = " ".join(said(found.bad, found.code)).lower()
         if before and not after and not _moved(found) and not any(word in text for word in _REMOVES):
-            yield f"{path}, which the rule is about, is removed: set it to what the message asks for"
+            yield (
+                f"{path}, which the rule is about, is removed: set it to what the message asks for, or let the message "
+                'say "remove"'
+            )
 
 
 def _needless(each: Placed, code: str, loaded: Catalog) -> Iterator[str]:
