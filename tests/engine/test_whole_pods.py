@@ -146,11 +146,13 @@ QUIET = {
 }
 
 
-def decided(catalog, component, *, old=None, options=None, role="engine", runtime="r", others=(RUNTIME,)):
+def decided(
+    catalog, component, *, old=None, options=None, role="engine", runtime="r", others=(RUNTIME,), model="m", mode=""
+):
     def service(text):
-        meta = {"name": "a", "namespace": "default", "annotations": {}}
+        meta = {"name": "a", "namespace": "default", "annotations": {"ome.io/deploymentMode": mode} if mode else {}}
         named = {"name": runtime, "kind": "ClusterServingRuntime", "apiGroup": "ome.io"}
-        spec = {"engine": {}, role: yaml.safe_load(text), "model": {"name": "m"}, "runtime": named}
+        spec = {"engine": {}, role: yaml.safe_load(text), "model": {"name": model}, "runtime": named}
         return {"apiVersion": "ome.io/v1beta1", "kind": "InferenceService", "metadata": meta, "spec": spec}
 
     stored = None if old is None else service(old)
@@ -242,6 +244,27 @@ def test_the_override_of_a_benchmark_is_judged_with_its_pod(override, fields, lo
     job = {"apiVersion": "ome.io/v1beta1", "kind": "BenchmarkJob", "metadata": meta, "spec": spec}
     decision = engine.validate(Request(BENCHMARK, "", "CREATE", job), loaded, MemoryView([]))
     assert [field for field, _ in pods(decision)] == [f"spec.podOverride.{field}" for field in fields]
+
+
+def test_a_service_is_judged_again_over_another_version_of_its_runtime(loaded):
+    component = "{runner: {volumeMounts: [{name: data, mountPath: /d}]}}"
+    engine_ = RUNTIME["spec"]["engineConfig"]
+    other = {**RUNTIME, "spec": {"engineConfig": {**engine_, "volumes": engine_["volumes"][:1]}}}
+    for runtime, fields in ((RUNTIME, []), (other, ["spec.engine.runner.volumeMounts[0].name"]), (RUNTIME, [])):
+        for _ in range(2):  # the second time it is known
+            assert [field for field, _ in pods(decided(loaded, component, others=[runtime]))] == fields
+
+
+def test_a_service_of_another_model_lacks_the_volume_of_the_first(loaded):
+    component = "{runner: {volumeMounts: [{name: m, mountPath: /m}]}}"
+    for model, found in (("m", 0), ("n", 1), ("m", 0)):
+        assert len(pods(decided(loaded, component, model=model))) == found
+
+
+def test_another_mode_of_the_same_service_is_judged_for_itself(loaded):
+    trap = TRAPS["a mount without a volume"][0]
+    for mode, found in (("VirtualDeployment", 0), ("RawDeployment", 1), ("VirtualDeployment", 0)):
+        assert len(pods(decided(loaded, trap, mode=mode))) == found
 
 
 def test_no_component_of_any_shape_ends_in_an_error(loaded):

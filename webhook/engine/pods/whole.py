@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, Final, NamedTuple
 
-from webhook.engine.pods.seen import RIGHT
 from webhook.facts import Whole
 from webhook.manifests.places import keys
 from webhook.policy import field_path
@@ -17,6 +16,7 @@ __all__ = ["Fault", "Pod"]
 
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 _ABSENT: Final = "FieldValueRequired"
+_NOT_FOUND: Final = "FieldValueNotFound"
 
 Keys = list[str | int]
 Said = Collection[tuple[str, str]]
@@ -36,17 +36,17 @@ class Pod:
 
     def __init__(self, whole: Whole, owner: str) -> None:
         self.whole, self._owner = whole, owner
-        self.errors, self.warnings = list[FieldError](), list[tuple[str, str]]()
-        key = RIGHT.key(whole.pod, owner)
-        if key not in RIGHT:
-            self.errors = self._refused(whole.pod)
-            self.warnings = [] if self.errors else warned("PodSpec", whole.pod, "")
-            if self.is_right:
-                RIGHT.add(key)
+        self.errors = self._refused(whole.pod)
+        self.warnings = [] if self.errors else warned("PodSpec", whole.pod, "")
 
     @property
     def is_right(self) -> bool:
         return not self.errors and not self.warnings
+
+    @property
+    def uses_volumes(self) -> bool:
+        """Whether it is accepted because the operator adds a volume."""
+        return any(error.type == _NOT_FOUND and error.bad_value in self.whole.volumes for error in self.errors)
 
     def faults(self, said: Said) -> Iterator[Fault]:
         """The faults in which the object has a share, without what a part has ``said``."""
@@ -56,7 +56,7 @@ class Pod:
         known = {*self.whole.volumes, *(each.get("name") for each in volumes)}
         others = {_key(each.field, each.body()) for each in self._refused(self.whole.alone())}
         for error in self.errors:
-            if error.type == "FieldValueNotFound" and error.bad_value in known:
+            if error.type == _NOT_FOUND and error.bad_value in known:
                 continue  # a volume that the operator adds, or whose own fault is said
             place = self._placed(error.field, error.body(), others, said, absent=error.type == _ABSENT)
             if place is not None:

@@ -15,7 +15,7 @@ from webhook.facts.ome.components import MODE, MULTI_NODE, RAW, ROLES, base_of, 
 from webhook.facts.ome.lookup import Found, find_runtime
 from webhook.facts.ome.merge import KEYS, merged
 from webhook.facts.settings import Settings
-from webhook.facts.whole import Whole
+from webhook.facts.whole import Whole, Wholes
 
 __all__ = ["pods_of_benchmark", "pods_of_service"]
 
@@ -27,18 +27,20 @@ _OF_TOOL: Final = ("image", "env", "envFrom", "volumeMounts", "resources")
 Json = dict[str, Any]
 
 
-def pods_of_service(service: Json, view: ClusterView, settings: Settings) -> Iterator[Whole]:
+def pods_of_service(service: Json, view: ClusterView, settings: Settings) -> Wholes:
     """The pods of each component, if the runtime is known and there is a container.
 
     OME makes no pod without one. Knative and Ray make theirs by rules of their own.
     """
-    spec = mapping(service, "spec")
-    if text(service, "metadata", "annotations", MODE) == "VirtualDeployment":
-        return
+    spec, mode = mapping(service, "spec"), text(service, "metadata", "annotations", MODE)
     name, first = text(spec, "runtime", "name"), preferred(service, "runtime", settings)
     runtime = find_runtime(view, namespace_of(service), name, first)
-    if runtime is None:
-        return
+    if runtime is None or mode == "VirtualDeployment":
+        return Wholes((), read=mode)
+    return Wholes(_pods_over(runtime, spec), runtime.object, mode)
+
+
+def _pods_over(runtime: Found, spec: Json) -> Iterator[Whole]:
     for role in ROLES:
         if isinstance(spec.get(role), dict):
             yield from (whole for whole in _pods_of(role, spec, runtime) if whole.pod.get("containers"))
@@ -76,11 +78,13 @@ def _pod(component: Json) -> tuple[Json, dict[int | str, str]]:
     }
 
 
-def pods_of_benchmark(job: Json, _: ClusterView, __: Settings) -> Iterator[Whole]:
+def pods_of_benchmark(job: Json, _: ClusterView, __: Settings) -> Wholes:
     """The pod of a benchmark that overrides something. What its tool asks of the node is not known."""
-    override = mapping(job, "spec", "podOverride")
-    if not override or ("volumeMounts" in override and at(job, "spec", "endpoint", "inferenceService") is not None):
-        return  # nothing to merge, or mounts of a volume that OME names after the model of a service
+    override, of_service = mapping(job, "spec", "podOverride"), at(job, "spec", "endpoint", "inferenceService")
+    if not override:
+        return Wholes(())
+    if "volumeMounts" in override and of_service is not None:
+        return Wholes((), read="volume of a service")  # which OME names after the model
     tool = {"name": "genai-bench", "image": "tool"}
     alone = {"containers": [tool], "restartPolicy": "Never"}
     container = {key: item for key, item in override.items() if key in _OF_TOOL}
@@ -89,4 +93,5 @@ def pods_of_benchmark(job: Json, _: ClusterView, __: Settings) -> Iterator[Whole
         **alone,
         "containers": [merged(tool, container)],
     }
-    yield Whole("spec.podOverride", override, "the pod of the benchmark", pod, lambda: alone, {0: ""}, KEYS, (OUTPUT,))
+    origin = "the pod of the benchmark"
+    return Wholes([Whole("spec.podOverride", override, origin, pod, lambda: alone, {0: ""}, KEYS, (OUTPUT,))])
