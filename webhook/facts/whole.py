@@ -13,9 +13,9 @@ __all__ = ["Whole", "Wholes"]
 class Whole:
     """One pod, and where it comes from.
 
-    ``path`` and ``given``: the node of the object, and its value. ``origin`` names what completes it, and ``alone``
-    makes the pod that this would be without the node. ``pod`` is a PodSpec. ``runners``: by the index of a
-    container, the key of the node that has it beside the list. ``keys``: the lists that are merged, and by which
+    ``path`` and ``given``: the node of the object, and its value. ``origin`` names what completes it, if anything does,
+    and ``alone`` makes the pod that this would be without the node. ``pod`` is a PodSpec. ``runners``: by the index of
+    a container, the key of the node that has it beside the list. ``keys``: the lists that are merged, and by which
     key. ``volumes`` are the names of those that the operator adds.
     """
 

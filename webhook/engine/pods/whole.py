@@ -85,8 +85,10 @@ class Pod:
             return None
         if (field_path((*place, *rest)), text) in said:
             return None
-        at = f"at {field_path(rest)}, " if rest else ""
-        return field_path(place), f"{text} ({at}merged with {self.whole.origin})"
+        where = [f"at {field_path(rest)}"] if rest else []
+        if self.whole.origin:
+            where.append(f"merged with {self.whole.origin}")
+        return field_path(place), f"{text} ({', '.join(where)})" if where else text
 
 
 def _key(field: str, text: str) -> tuple[str, str]:

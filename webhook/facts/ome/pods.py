@@ -1,4 +1,4 @@
-"""The pods that OME makes: of a service over its runtime, and of a benchmark over the pod of its tool.
+"""The pods that OME makes: of a service over its runtime, of a runtime alone, of a benchmark over the pod of its tool.
 
 OME adds to the containers what it knows of the model: variables, a mount, and the volume that the mount refers to.
 """
@@ -6,21 +6,22 @@ OME adds to the containers what it knows of the model: variables, a mount, and t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView
 from webhook.facts.nodes import at, items, mapping, namespace_of, text
 from webhook.facts.ome.choice import preferred
-from webhook.facts.ome.components import MODE, MULTI_NODE, RAW, ROLES, base_of, mode_of
+from webhook.facts.ome.components import MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, mode_of
 from webhook.facts.ome.lookup import Found, find_runtime
 from webhook.facts.ome.merge import KEYS, merged
 from webhook.facts.settings import Settings
 from webhook.facts.whole import Whole, Wholes
 
-__all__ = ["pods_of_benchmark", "pods_of_service"]
+__all__ = ["pods_of_benchmark", "pods_of_runtime", "pods_of_service"]
 
 FINE_TUNED: Final = "model-empty-dir"
 OUTPUT: Final = "benchmark-output-storage"
+_NAMED: Final = {"name": MAIN, "image": "of the service"}
 _OF_JOB: Final = ("volumes", "affinity", "nodeSelector", "tolerations")
 _OF_TOOL: Final = ("image", "env", "envFrom", "volumeMounts", "resources")
 
@@ -41,27 +42,62 @@ def pods_of_service(service: Json, view: ClusterView, settings: Settings) -> Who
 
 
 def _pods_over(runtime: Found, spec: Json) -> Iterator[Whole]:
+    origin, volumes = f'{runtime.kind} "{runtime.name}"', (text(spec, "model", "name"), FINE_TUNED)
     for role in ROLES:
         if isinstance(spec.get(role), dict):
-            yield from (whole for whole in _pods_of(role, spec, runtime) if whole.pod.get("containers"))
+            for each in _components(f"spec.{role}", role, spec[role], base_of(runtime.spec, role), spec):
+                pod, runners = _pod(each.whole)
+                if pod.get("containers"):
+                    yield Whole(each.path, each.given, origin, pod, each.alone, runners, KEYS, volumes)
 
 
-def _pods_of(role: str, spec: Json, runtime: Found) -> Iterator[Whole]:
-    given, base = spec[role], base_of(runtime.spec, role)
+def pods_of_runtime(runtime: Json, _: ClusterView, __: Settings) -> Wholes:
+    """The pods of a service that writes nothing but its model. It may give the runner a name and an image."""
+    return Wholes(_pods_alone(mapping(runtime, "spec")))
+
+
+def _pods_alone(spec: Json) -> Iterator[Whole]:
+    for each in _components_alone(spec):
+        runner = each.whole.get("runner")
+        named = {"runner": {**_NAMED, **runner}} if isinstance(runner, dict) else {}
+        pod, runners = _pod({**each.whole, **named})
+        mounts = (mount for container in items(pod, "containers") for mount in items(container, "volumeMounts"))
+        if pod.get("containers"):
+            at_top = each.given is spec
+            volumes = {text(mount, "name") for mount in mounts}
+            yield Whole(each.path, each.given, "", pod, each.alone, {} if at_top else runners, KEYS, volumes)
+
+
+def _components_alone(spec: Json) -> Iterator[_Component]:
+    """Those of a runtime. The engine of an older one has its containers at the top."""
+    for role in ROLES:
+        yield from _components(f"spec.{role}Config", role, mapping(spec, f"{role}Config"), {}, {})
+    if not mapping(spec, "engineConfig"):
+        older = base_of(spec, "engine")
+        if mode_of(older, "engine", {}) == RAW:
+            yield _Component("spec", spec, {}, older)
+
+
+class _Component(NamedTuple):
+    """What becomes one pod: its node, its value and that of the runtime below it, and both merged."""
+
+    path: str
+    given: Json
+    base: Json
+    whole: Json
+
+    def alone(self) -> Json:
+        return _pod(self.base)[0]
+
+
+def _components(path: str, role: str, given: Json, base: Json, service: Json) -> Iterator[_Component]:
     whole = merged(base, given)
-    mode = mode_of(whole, role, spec)
+    mode = mode_of(whole, role, service)
     if mode == RAW or (mode == MULTI_NODE and not isinstance(whole.get("leader"), dict)):
-        yield _whole(f"spec.{role}", given, base, whole, spec, runtime)
+        yield _Component(path, given, base, whole)
     for part in ("leader", "worker") if mode == MULTI_NODE else ():
         if isinstance(whole.get(part), dict):
-            path = f"spec.{role}.{part}"
-            yield _whole(path, mapping(given, part), mapping(base, part), whole[part], spec, runtime)
-
-
-def _whole(path: str, given: Json, base: Json, whole: Json, spec: Json, runtime: Found) -> Whole:
-    pod, runners = _pod(whole)
-    volumes = (text(spec, "model", "name"), FINE_TUNED)
-    return Whole(path, given, f'{runtime.kind} "{runtime.name}"', pod, lambda: _pod(base)[0], runners, KEYS, volumes)
+            yield _Component(f"{path}.{part}", mapping(given, part), mapping(base, part), whole[part])
 
 
 def _pod(component: Json) -> tuple[Json, dict[int | str, str]]:
