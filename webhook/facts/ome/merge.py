@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any, Final
 
 __all__ = ["KEYS", "merged"]
@@ -25,6 +26,7 @@ KEYS: Final = {
 
 _SETTINGS: Final = frozenset({"hostNetwork", "hostPID", "hostIPC", "readOnly", "stdin", "stdinOnce", "tty"})
 """Switches that Go does not write when they are false."""
+_TELLING: Final = {str, int}
 
 
 def merged(below: Any, above: Any, field: str = "") -> Any:
@@ -67,5 +69,10 @@ def _by_key(below: list[Any], above: list[Any], key: str) -> list[Any]:
 
 def _names(listed: list[Any], key: str) -> list[Any]:
     """What tells the items apart."""
-    names = [item.get(key) if isinstance(item, dict) else None for item in listed]
-    return [name if name.__class__ is str or isinstance(name, int) else repr(name) for name in names]
+    try:
+        names = list(map(itemgetter(key), listed))
+    except (KeyError, TypeError):  # of the wrong type, or absent
+        names = [item.get(key) if isinstance(item, dict) else None for item in listed]
+    if {*map(type, names)} <= _TELLING:
+        return names
+    return [name if isinstance(name, str | int) else repr(name) for name in names]

@@ -105,13 +105,12 @@ def _pod(component: Json) -> tuple[Json, dict[int | str, str]]:
     runner, containers = component.get("runner"), items(component, "containers")
     if not isinstance(runner, dict):
         return component, {}
-    names = [text(each, "name") for each in containers]
-    name = text(runner, "name")
-    place = names.index(name) if name in names else len(names)
-    below = containers[place] if place < len(names) else {}
-    return {**component, "containers": [*containers[:place], merged(below, runner), *containers[place + 1 :]]}, {
-        place: "runner"
-    }
+    names, name = [text(each, "name") for each in containers], text(runner, "name")
+    if name not in names:
+        return {**component, "containers": [*containers, runner]}, {len(containers): "runner"}
+    place = names.index(name)
+    both = merged(containers[place], runner)
+    return {**component, "containers": [*containers[:place], both, *containers[place + 1 :]]}, {place: "runner"}
 
 
 def pods_of_benchmark(job: Json, _: ClusterView, __: Settings) -> Wholes:
