@@ -321,5 +321,6 @@ def test_what_completes_a_runtime_is_not_asked_of_it(spec, loaded):
 
 
 def test_no_component_of_any_shape_ends_in_an_error(loaded):
-    for wrong in ("null", "[]", "1", "{containers: 1, runner: []}", "{containers: [null, 1], volumes: {a: b}}"):
+    named = "{volumes: [{name: [a]}], containers: [{name: [b], env: [{name: [c]}], ports: [{name: {}}]}]}"
+    for wrong in ("null", "[]", "1", "{containers: 1, runner: []}", "{containers: [null, 1], volumes: {a: b}}", named):
         assert not decided(loaded, wrong).allowed or wrong == "null"

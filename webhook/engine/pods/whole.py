@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final, NamedTuple
 
 from webhook.facts import Whole
+from webhook.facts.nodes import items
 from webhook.manifests.places import keys
 from webhook.policy import field_path
 from webhook.schema import FieldError
@@ -52,8 +53,8 @@ class Pod:
         """The faults in which the object has a share, without what a part has ``said``."""
         if not self.errors:
             return
-        volumes = (each for each in self.whole.pod.get("volumes") or () if isinstance(each, dict))
-        known = {*self.whole.volumes, *(each.get("name") for each in volumes)}
+        names = (volume.get("name") for volume in items(self.whole.pod, "volumes"))
+        known = {*self.whole.volumes, *(name for name in names if isinstance(name, str))}
         others = {_key(each.field, each.body()) for each in self._refused(self.whole.alone())}
         for error in self.errors:
             if error.type == _NOT_FOUND and error.bad_value in known:
