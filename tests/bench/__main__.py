@@ -2,9 +2,9 @@
 
 python -m tests.bench [PART …] [--json FILE] [--publish] [--quick]
 
-Parts: stages, ome, cel, schema, server, starts, scaling, reconciler; all by default. The machine should do nothing
-else. ``--publish`` writes the section of docs/performance.md. The reconciler needs ``make assets``. Programs of this
-folder that have options of their own are run by their names: ``python -m tests.bench.services``.
+Parts: stages, pods, ome, cel, schema, server, starts, scaling, reconciler; all by default. The machine should do
+nothing else. ``--publish`` writes the section of docs/performance.md. The reconciler needs ``make assets``. Programs of
+this folder that have options of their own are run by their names: ``python -m tests.bench.services``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from modelgate.frames import with_room
 from tests.bench.bars import IN_PROCESS, beside
 from tests.bench.report import PAGE, Table, document, machine, markdown, published
 
-PARTS = ("stages", "ome", "cel", "schema", "server", "starts", "scaling", "reconciler")
+PARTS = ("stages", "pods", "ome", "cel", "schema", "server", "starts", "scaling", "reconciler")
 
 
 def main() -> None:

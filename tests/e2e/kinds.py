@@ -50,8 +50,9 @@ class Row:
 
 
 def row_of(kind: str) -> Row:
-    """The row of a kind; of the two InferenceServices, OME's."""
-    return [row for row in KINDS if row.kind == kind][-1]
+    """The row of ``Kind`` or ``api/Kind``; of the two InferenceServices, OME's."""
+    api, _, name = kind.rpartition("/")
+    return [row for row in KINDS if row.kind == name and api in row.apiVersion][-1]
 
 
 KINDS = [Row(**row) for row in yaml.safe_load(Path(__file__).with_name("kinds.yaml").read_text())]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+from functools import partial
 
 import pytest
 
 from tests.e2e.crds import install_crds
-from tests.e2e.gate import NAME
+from tests.e2e.gate import CHART, NAME, NAMESPACE
 from tests.e2e.given import GivenCluster
 from tests.e2e.processes import wait_until
 from tests.e2e.reconciling import condition
@@ -17,6 +19,8 @@ from tests.e2e.tools import IMAGE, tools
 AIM, OME = "aim.silogen.ai/v1alpha1", "ome.io/v1beta1"
 SPACE = "acting"
 SETS = [f"--set=reconciler.apis.{each}=true" for each in ("aim", "ome")] + ["--set=reconciler.namespaces={*}"]
+FORMATS = {"modelFormat": {"name": "safetensors"}, "modelFramework": {"name": "transformers"}}
+SAID = re.compile(r"Warning: [^ ]+: (?P<text>.*?)(?: \((?:at [^)]*, )?merged with [^)]*\))? \(KP001\)")
 REPORT = '{"name": "tiny", "status": "Ready"}'
 
 
@@ -114,7 +118,7 @@ def service(node, kubectl, release):  # noqa: ARG001
     (name,) = names(node.kubectl, "nodes")
     node.kubectl("label", "node", name, f"models.ome.io/{SPACE}.basemodel.tiny=Ready")
     node.kubectl.within("ome").send("create", {**report, "metadata": {"name": name, "labels": labels}})
-    model = {"modelFormat": {"name": "safetensors"}, "storage": {"storageUri": "hf://org/tiny", "path": "/srv"}}
+    model = {**FORMATS, "storage": {"storageUri": "hf://org/tiny", "path": "/srv"}}
     kubectl.send("create", obj(OME, "BaseModel", "tiny", model))
     spec = {"model": {"name": "tiny"}, "engine": engine("as created")}
     chat = json.dumps(obj(OME, "InferenceService", "chat", spec))
@@ -179,6 +183,55 @@ def test_a_benchmark_measures_a_server_and_says_how_its_job_ended(kubectl):
     assert bad["failureMessage"] == "Job has reached the specified backoff limit"
     kubectl("delete", "benchmarkjob", "good", "bad")
     wait_until(lambda: names(kubectl, "jobs") == [], "the Jobs to go")
+
+
+@pytest.fixture
+def audited(node, service):  # noqa: ARG001
+    """The release under the audit profile, which accepts what the strict one refuses; afterwards under that one."""
+    flags = [f"--namespace={NAMESPACE}", "--wait", "--timeout=2m"]
+    node.helm("upgrade", NAME, CHART, "--reuse-values", "--set=gate.profile=audit", *flags)
+    yield
+    node.helm("rollback", NAME, *flags)
+
+
+RUNNER = engine("never said")["runner"]
+PODS = {
+    "part": {"tolerations": [{"key": "a", "operator": "Is"}], "runner": RUNNER},
+    "runner": {"runner": {**RUNNER, "resources": {"limits": {"nvidia.com/gpu": "0.5"}}}},
+    "merged": {"runner": {"readinessProbe": {"httpGet": {"path": "/", "port": 8080}}}},
+}
+"""What is wrong with the engine of a service: in a part, in the runner, and only in the pod that is made of both."""
+
+
+@pytest.mark.usefixtures("audited")
+def test_pods_that_the_audit_profile_accepts_fail_in_the_deployment_with_the_words_of_the_gate(kubectl):
+    runtime = {"supportedModelFormats": [{"name": "safetensors", **FORMATS}]}
+    kubectl.send("create", obj(OME, "ServingRuntime", "probed", {**runtime, "engineConfig": engine("of the runtime")}))
+    named = {"name": "probed", "kind": "ServingRuntime", "apiGroup": "ome.io"}
+    for name, component in PODS.items():
+        over = {"runtime": named} if name == "merged" else {}
+        sent = json.dumps(obj(OME, "InferenceService", name, {"model": {"name": "tiny"}, "engine": component, **over}))
+        said = wait_until(lambda sent=sent: accepted(kubectl, sent), "the gate to say what Kubernetes will refuse")
+        kubectl("wait", f"inferenceservice.ome.io/{name}", "--for=condition=Ready=False", "--timeout=60s")
+        told = partial(failure, kubectl, name)
+        assert said in wait_until(told, f"the Deployment of {name} to be refused")
+        assert kubectl.find("deployment", f"{name}-engine") is None
+        kubectl("delete", "inferenceservice.ome.io", name)
+    kubectl("delete", "servingruntime", "probed")
+
+
+def accepted(kubectl, sent):
+    """The sentence of Kubernetes in the gate's warning about an object, which is created then."""
+    found = SAID.search(kubectl.run("create", "--dry-run=server", "-f", "-", stdin=sent).err)
+    if found:
+        kubectl("create", "-f", "-", stdin=sent)
+    return found and found["text"]
+
+
+def failure(kubectl, name):
+    """What the operator says of a Deployment that the API server has refused."""
+    message = condition(kubectl.find("inferenceservice.ome.io", name), "Ready").get("message", "")
+    return message if message.startswith("Apply failed: ") else ""
 
 
 def test_a_deleted_service_leaves_nothing(kubectl, service):

@@ -69,7 +69,7 @@ def judged(obj: Object, view: MemoryView) -> Decision:
 
 
 def wholes(obj: Object, view: MemoryView) -> Iterator[Whole]:
-    yield from KNOWN["ome"].wholes[obj["kind"]](obj, view, DEFAULT_SETTINGS)
+    yield from KNOWN["ome"].wholes[obj["kind"]](obj, view, DEFAULT_SETTINGS).pods
 
 
 @pytest.mark.parametrize("name", TRAPS)

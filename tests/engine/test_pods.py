@@ -10,7 +10,7 @@ from webhook import engine
 from webhook.admission import GroupVersionKind, Request
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.engine.pods.seen import LIMIT, Right
+from webhook.engine.pods.seen import LIMIT, MOST, Right
 from webhook.facts.settings import Behaviour, Settings
 from webhook.policy import Profile
 from webhook.schema import load_crd
@@ -215,8 +215,19 @@ def test_what_was_right_is_forgotten_when_there_is_too_much_of_it():
     keys = [right.key(number, "x" * (LIMIT // 4)) for number in range(5)]
     for key in keys:
         right.add(key)
-    assert keys[-1] in right
-    assert keys[0] not in right
+    assert right.has(keys[-1])
+    assert not right.has(keys[0])
     assert right.key(2**70) == b""
     right.add(b"")
-    assert b"" not in right
+    assert not right.has(b"")
+    for number in range(MOST + 1):
+        right.add(right.key(number))
+    assert right.has(right.key(MOST))
+    assert not right.has(right.key(0))
+
+
+def test_what_was_right_is_so_with_the_same_values_only():
+    right, one, other = Right(), {"a": 1}, {"a": 1}
+    right.add(b"x", one)
+    assert right.has(b"x", one)
+    assert not right.has(b"x", other)

@@ -10,6 +10,7 @@ from webhook.engine import Options
 from webhook.policy import Profile
 
 SERVICE = GroupVersionKind("ome.io", "v1beta1", "InferenceService")
+SERVING = GroupVersionKind("ome.io", "v1beta1", "ServingRuntime")
 BENCHMARK = GroupVersionKind("ome.io", "v1beta1", "BenchmarkJob")
 
 RUNTIME = yaml.safe_load("""
@@ -146,11 +147,13 @@ QUIET = {
 }
 
 
-def decided(catalog, component, *, old=None, options=None, role="engine", runtime="r", others=(RUNTIME,)):
+def decided(
+    catalog, component, *, old=None, options=None, role="engine", runtime="r", others=(RUNTIME,), model="m", mode=""
+):
     def service(text):
-        meta = {"name": "a", "namespace": "default", "annotations": {}}
+        meta = {"name": "a", "namespace": "default", "annotations": {"ome.io/deploymentMode": mode} if mode else {}}
         named = {"name": runtime, "kind": "ClusterServingRuntime", "apiGroup": "ome.io"}
-        spec = {"engine": {}, role: yaml.safe_load(text), "model": {"name": "m"}, "runtime": named}
+        spec = {"engine": {}, role: yaml.safe_load(text), "model": {"name": model}, "runtime": named}
         return {"apiVersion": "ome.io/v1beta1", "kind": "InferenceService", "metadata": meta, "spec": spec}
 
     stored = None if old is None else service(old)
@@ -244,6 +247,80 @@ def test_the_override_of_a_benchmark_is_judged_with_its_pod(override, fields, lo
     assert [field for field, _ in pods(decision)] == [f"spec.podOverride.{field}" for field in fields]
 
 
+def test_a_service_is_judged_again_over_another_version_of_its_runtime(loaded):
+    component = "{runner: {volumeMounts: [{name: data, mountPath: /d}]}}"
+    engine_ = RUNTIME["spec"]["engineConfig"]
+    other = {**RUNTIME, "spec": {"engineConfig": {**engine_, "volumes": engine_["volumes"][:1]}}}
+    for runtime, fields in ((RUNTIME, []), (other, ["spec.engine.runner.volumeMounts[0].name"]), (RUNTIME, [])):
+        for _ in range(2):  # the second time it is known
+            assert [field for field, _ in pods(decided(loaded, component, others=[runtime]))] == fields
+
+
+def test_a_service_of_another_model_lacks_the_volume_of_the_first(loaded):
+    component = "{runner: {volumeMounts: [{name: m, mountPath: /m}]}}"
+    for model, found in (("m", 0), ("n", 1), ("m", 0)):
+        assert len(pods(decided(loaded, component, model=model))) == found
+
+
+def test_another_mode_of_the_same_service_is_judged_for_itself(loaded):
+    trap = TRAPS["a mount without a volume"][0]
+    for mode, found in (("VirtualDeployment", 0), ("RawDeployment", 1), ("VirtualDeployment", 0)):
+        assert len(pods(decided(loaded, trap, mode=mode))) == found
+
+
+PORTS = "ports: [{name: h, containerPort: 1}, {name: h, containerPort: 2}]"
+ALONE = {
+    f"{{engineConfig: {{runner: {{{PORTS}}}}}}}": ("engineConfig.runner.ports[1].name", 'Duplicate value: "h"'),
+    f"{{routerConfig: {{containers: [{{name: a, image: x, {PORTS}}}]}}}}": (
+        "routerConfig.containers[0].ports[1].name",
+        'Duplicate value: "h"',
+    ),
+    f"{{engineConfig: {{leader: {{runner: {{}}}}, worker: {{runner: {{{PORTS}}}}}}}}}": (
+        "engineConfig.worker.runner.ports[1].name",
+        'Duplicate value: "h"',
+    ),
+    f"{{containers: [{{name: side, image: x, {PORTS}}}, {{name: ome-container}}]}}": (
+        "containers[0].ports[1].name",
+        'Duplicate value: "h"',
+    ),
+    "{decoderConfig: {runner: {resources: {requests: {nvidia.com/gpu: 1}}}}}": (
+        "decoderConfig.runner.resources",
+        "Required value: Limit must be set for non overcommitable resources (at limits)",
+    ),
+    "{engineConfig: {runner: {resources: {claims: [{name: g}]}}}}": (
+        "engineConfig.runner.resources.claims[0]",
+        'Not found: "g": must be one of the names in pod.spec.resourceClaims which is empty',
+    ),
+}
+"""The specification of a runtime, the field of the finding, and its text."""
+
+LATER = (
+    "{engineConfig: {runner: {volumeMounts: [{name: model, mountPath: /m}]}}}",
+    "{engineConfig: {volumes: [{name: v, emptyDir: {}}]}}",
+    "{containers: [{name: ome-container}]}",
+    f"{{engineConfig: {{minReplicas: 0, runner: {{{PORTS}}}}}}}",
+)
+"""What a service or its model completes, and what Knative judges."""
+
+
+def of_runtime(catalog, spec):
+    head = {"apiVersion": "ome.io/v1beta1", "kind": "ServingRuntime", "metadata": {"name": "r", "namespace": "d"}}
+    request = Request(SERVING, "", "CREATE", {**head, "spec": yaml.safe_load(spec)})
+    return pods(engine.validate(request, catalog, MemoryView(), Options()))
+
+
+@pytest.mark.parametrize("spec", ALONE)
+def test_a_runtime_is_judged_as_the_pods_of_a_service_that_overrides_nothing(spec, loaded):
+    field, text = ALONE[spec]
+    assert of_runtime(loaded, spec) == [(f"spec.{field}", text)]
+
+
+@pytest.mark.parametrize("spec", LATER)
+def test_what_completes_a_runtime_is_not_asked_of_it(spec, loaded):
+    assert of_runtime(loaded, spec) == []
+
+
 def test_no_component_of_any_shape_ends_in_an_error(loaded):
-    for wrong in ("null", "[]", "1", "{containers: 1, runner: []}", "{containers: [null, 1], volumes: {a: b}}"):
+    named = "{volumes: [{name: [a]}], containers: [{name: [b], env: [{name: [c]}], ports: [{name: {}}]}]}"
+    for wrong in ("null", "[]", "1", "{containers: 1, runner: []}", "{containers: [null, 1], volumes: {a: b}}", named):
         assert not decided(loaded, wrong).allowed or wrong == "null"

@@ -23,9 +23,6 @@ FOLDER = ("cases", "sentences")
 KINDS = {"llmkube": "Model", "llmaz": "OpenModel"}
 """The kind of a probe that names its API only."""
 
-NOT_YET = re.compile(r"(two ports of one name|not limited|claim of no pod claim) in runtime engine$")
-"""What only the whole pod shows, of a runtime alone: only what a service makes of it is judged as a whole."""
-
 Probe = dict[str, Any]
 Object = dict[str, Any]
 
@@ -37,14 +34,8 @@ def probes() -> list[Any]:
         return [pytest.param({}, {}, id="absent")]
     documents = [yaml.safe_load(file.read_text()) for file in files]
     return [
-        pytest.param(each, document["bases"], id=each["name"], marks=marks(each["name"]))
-        for document in documents
-        for each in document["probes"]
+        pytest.param(each, document["bases"], id=each["name"]) for document in documents for each in document["probes"]
     ]
-
-
-def marks(name: str) -> list[pytest.MarkDecorator]:
-    return [pytest.mark.xfail(strict=True, reason="the pods of a runtime alone")] if NOT_YET.search(name) else []
 
 
 def gvk_of(probe: Probe, loaded: Catalog) -> GroupVersionKind:

@@ -1,21 +1,21 @@
-"""A pod that an operator makes of an object and of others that complete it."""
+"""The pods that an operator makes of an object and of others that complete it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Whole"]
+__all__ = ["Whole", "Wholes"]
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
     """One pod, and where it comes from.
 
-    ``path`` and ``given``: the node of the object, and its value. ``origin`` names what completes it, and ``alone``
-    makes the pod that this would be without the node. ``pod`` is a PodSpec. ``runners``: by the index of a
-    container, the key of the node that has it beside the list. ``keys``: the lists that are merged, and by which
+    ``path`` and ``given``: the node of the object, and its value. ``origin`` names what completes it, if anything does,
+    and ``alone`` makes the pod that this would be without the node. ``pod`` is a PodSpec. ``runners``: by the index of
+    a container, the key of the node that has it beside the list. ``keys``: the lists that are merged, and by which
     key. ``volumes`` are the names of those that the operator adds.
     """
 
@@ -27,3 +27,16 @@ class Whole:
     runners: Mapping[int | str, str] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
     volumes: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wholes:
+    """The pods of one object, which are made when they are asked for, once. The cluster is looked at before.
+
+    They depend on the parts of pods in the object, on ``other``, an object of the cluster that completes it, and on
+    ``read``, what else of the object they are made of. That is without the names in :attr:`Whole.volumes`.
+    """
+
+    pods: Iterable[Whole]
+    other: dict[str, Any] | None = None
+    read: str = ""

@@ -6,7 +6,7 @@ It is a source of findings of its own: the API server does not give it for a cus
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 from webhook.admission import Cause, Warn, cut_end
@@ -15,10 +15,10 @@ from webhook.engine.options import Options
 from webhook.engine.pods.seen import RIGHT
 from webhook.engine.pods.whole import Fault, Pod
 from webhook.engine.rules import MAX_FINDINGS, MESSAGE
-from webhook.facts import Whole
+from webhook.facts import Wholes
 from webhook.policy import Prepared, Profile
 from webhook.schema import FieldError
-from webhook.schema.pods import Place, Spot, spots, validate, warned
+from webhook.schema.pods import Place, Spot, parts, spots, validate, warned
 
 __all__ = ["POD_CODES", "pod_findings"]
 
@@ -30,7 +30,7 @@ WARNED: Final = "KP002"
 
 POD_CODES: Final = (REFUSED, WARNED)
 
-WholesOf = Callable[[dict[str, Any]], Iterable[Whole]]
+WholesOf = Callable[[dict[str, Any]], Wholes]
 """The pods that an operator makes of an object."""
 
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
@@ -83,16 +83,29 @@ def pod_findings(
 def _judged(
     place: Place, obj: dict[str, Any], owner: str, wholes: WholesOf | None
 ) -> tuple[list[Fault], list[tuple[str, str]]]:
-    """What Kubernetes refuses, and what it warns of: in the parts, and then in the wholes.
+    """What Kubernetes refuses, and what it warns of."""
+    whole = None if wholes is None else wholes(obj)
+    other, read = (None, "") if whole is None else (whole.other, whole.read)
+    key = RIGHT.key(owner, read, parts(place, obj))
+    if RIGHT.has(key, place, other):
+        return [], []
+    pods = [] if whole is None else [Pod(each, owner) for each in whole.pods]
+    found = _looked_at(place, obj, owner, pods)
+    if not any(found) and not any(pod.uses_volumes for pod in pods):
+        RIGHT.add(key, place, other)
+    return found
+
+
+def _looked_at(
+    place: Place, obj: dict[str, Any], owner: str, pods: Sequence[Pod]
+) -> tuple[list[Fault], list[tuple[str, str]]]:
+    """As :func:`_judged`, of an object that is not known: first in the parts, and then in the ``pods``.
 
     A whole that is right has no part that is wrong, so its part is not looked at. Enough are :data:`MAX_FINDINGS`.
     """
     faults, warnings = list[Fault](), list[tuple[str, str]]()
-    parts, pods = list(spots(place, obj)), [] if wholes is None else [Pod(whole, owner) for whole in wholes(obj)]
-    if not parts and not pods:
-        return faults, warnings
     right = {pod.whole.path for pod in pods if pod.is_right}
-    for spot in parts:
+    for spot in spots(place, obj):
         if spot.path not in right:
             errors, told = _of_part(spot, owner)
             faults += [Fault(each.type, each.field, each.body()) for each in errors]
@@ -108,16 +121,9 @@ def _judged(
 
 def _of_part(spot: Spot, owner: str) -> tuple[list[FieldError], list[tuple[str, str]]]:
     """The errors and the warnings of a part."""
-    place, value = spot.place, spot.value
-    part, runners = not place.whole, place.runners
-    key = RIGHT.key(part, runners, owner, value) if place.kind == "PodSpec" else b""
-    if key in RIGHT:
-        return [], []
-    errors = validate(place.kind, value, spot.path, part=part, templates=True, owner=owner, runners=runners)
-    told = warned(place.kind, value, spot.path, part=part)
-    if not errors and not told:
-        RIGHT.add(key)
-    return errors, told
+    kind, runners, part = spot.place.kind, spot.place.runners, not spot.place.whole
+    errors = validate(kind, spot.value, spot.path, part=part, templates=True, owner=owner, runners=runners)
+    return errors, warned(kind, spot.value, spot.path, part=part)
 
 
 def _unplaced(fault: Fault) -> tuple[str, str, str]:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, Final, NamedTuple
 
-from webhook.engine.pods.seen import RIGHT
 from webhook.facts import Whole
+from webhook.facts.nodes import items
 from webhook.manifests.places import keys
 from webhook.policy import field_path
 from webhook.schema import FieldError
@@ -17,6 +17,7 @@ __all__ = ["Fault", "Pod"]
 
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 _ABSENT: Final = "FieldValueRequired"
+_NOT_FOUND: Final = "FieldValueNotFound"
 
 Keys = list[str | int]
 Said = Collection[tuple[str, str]]
@@ -36,27 +37,27 @@ class Pod:
 
     def __init__(self, whole: Whole, owner: str) -> None:
         self.whole, self._owner = whole, owner
-        self.errors, self.warnings = list[FieldError](), list[tuple[str, str]]()
-        key = RIGHT.key(whole.pod, owner)
-        if key not in RIGHT:
-            self.errors = self._refused(whole.pod)
-            self.warnings = [] if self.errors else warned("PodSpec", whole.pod, "")
-            if self.is_right:
-                RIGHT.add(key)
+        self.errors = self._refused(whole.pod)
+        self.warnings = [] if self.errors else warned("PodSpec", whole.pod, "")
 
     @property
     def is_right(self) -> bool:
         return not self.errors and not self.warnings
 
+    @property
+    def uses_volumes(self) -> bool:
+        """Whether it is accepted because the operator adds a volume."""
+        return any(error.type == _NOT_FOUND and error.bad_value in self.whole.volumes for error in self.errors)
+
     def faults(self, said: Said) -> Iterator[Fault]:
         """The faults in which the object has a share, without what a part has ``said``."""
         if not self.errors:
             return
-        volumes = (each for each in self.whole.pod.get("volumes") or () if isinstance(each, dict))
-        known = {*self.whole.volumes, *(each.get("name") for each in volumes)}
+        names = (volume.get("name") for volume in items(self.whole.pod, "volumes"))
+        known = {*self.whole.volumes, *(name for name in names if isinstance(name, str))}
         others = {_key(each.field, each.body()) for each in self._refused(self.whole.alone())}
         for error in self.errors:
-            if error.type == "FieldValueNotFound" and error.bad_value in known:
+            if error.type == _NOT_FOUND and error.bad_value in known:
                 continue  # a volume that the operator adds, or whose own fault is said
             place = self._placed(error.field, error.body(), others, said, absent=error.type == _ABSENT)
             if place is not None:
@@ -85,8 +86,10 @@ class Pod:
             return None
         if (field_path((*place, *rest)), text) in said:
             return None
-        at = f"at {field_path(rest)}, " if rest else ""
-        return field_path(place), f"{text} ({at}merged with {self.whole.origin})"
+        where = [f"at {field_path(rest)}"] if rest else []
+        if self.whole.origin:
+            where.append(f"merged with {self.whole.origin}")
+        return field_path(place), f"{text} ({', '.join(where)})" if where else text
 
 
 def _key(field: str, text: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from webhook.facts.knowledge import Fetched, Knowledge, Table
 from webhook.facts.nodes import at, text
 from webhook.facts.ome.choice import comparison, selection_of
 from webhook.facts.ome.facts import FACTS
-from webhook.facts.ome.pods import pods_of_benchmark, pods_of_service
+from webhook.facts.ome.pods import pods_of_benchmark, pods_of_runtime, pods_of_service
 from webhook.facts.ome.service import CONFIG
 from webhook.facts.settings import Settings
 
@@ -61,7 +61,11 @@ KNOWLEDGE: Final = Knowledge(
             *(Fetched(Kind("resource.k8s.io", kind)) for kind in _CLAIMS),
         ]
     ),
-    wholes={"InferenceService": pods_of_service, "BenchmarkJob": pods_of_benchmark},
+    wholes={
+        "InferenceService": pods_of_service,
+        "BenchmarkJob": pods_of_benchmark,
+        **dict.fromkeys(("ServingRuntime", "ClusterServingRuntime"), pods_of_runtime),
+    },
     comparisons={_SERVICE: comparison},
     explanations={_SERVICE: _runtimes},
     choices={(_SERVICE, "model"): ("name", "kind"), (_SERVICE, "runtime"): ("name", "kind")},

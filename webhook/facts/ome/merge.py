@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any, Final
 
 __all__ = ["KEYS", "merged"]
@@ -25,6 +26,7 @@ KEYS: Final = {
 
 _SETTINGS: Final = frozenset({"hostNetwork", "hostPID", "hostIPC", "readOnly", "stdin", "stdinOnce", "tty"})
 """Switches that Go does not write when they are false."""
+_TELLING: Final = {str, int}
 
 
 def merged(below: Any, above: Any, field: str = "") -> Any:
@@ -50,17 +52,27 @@ def _is_unwritten(value: Any, field: str) -> bool:
 
 def _by_key(below: list[Any], above: list[Any], key: str) -> list[Any]:
     """Items of one key join: with the first below, or with one that came before."""
-    found = list(below)
-    places = {_name(item, key): index for index, item in reversed(list(enumerate(below)))}
-    for item in above:
-        place = places.setdefault(_name(item, key), len(found))
-        if place == len(found):
+    found, names, places = list(below), _names(above, key), dict[Any, int]()
+    for index, name in enumerate(_names(below, key)):
+        places.setdefault(name, index)
+    if len(places.keys() | names) == len(places) + len(names):
+        return [*below, *above]
+    for name, item in zip(names, above, strict=True):
+        place = places.get(name)
+        if place is None:
+            places[name] = len(found)
             found.append(item)
         else:
             found[place] = merged(found[place], item)
     return found
 
 
-def _name(item: Any, key: str) -> Any:
-    name = item.get(key) if isinstance(item, dict) else None
-    return name if isinstance(name, str | int) else repr(name)
+def _names(listed: list[Any], key: str) -> list[Any]:
+    """What tells the items apart."""
+    try:
+        names = list(map(itemgetter(key), listed))
+    except (KeyError, TypeError):  # of the wrong type, or absent
+        names = [item.get(key) if isinstance(item, dict) else None for item in listed]
+    if {*map(type, names)} <= _TELLING:
+        return names
+    return [name if isinstance(name, str | int) else repr(name) for name in names]

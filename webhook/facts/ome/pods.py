@@ -1,4 +1,4 @@
-"""The pods that OME makes: of a service over its runtime, and of a benchmark over the pod of its tool.
+"""The pods that OME makes: of a service over its runtime, of a runtime alone, of a benchmark over the pod of its tool.
 
 OME adds to the containers what it knows of the model: variables, a mount, and the volume that the mount refers to.
 """
@@ -6,60 +6,98 @@ OME adds to the containers what it knows of the model: variables, a mount, and t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView
 from webhook.facts.nodes import at, items, mapping, namespace_of, text
 from webhook.facts.ome.choice import preferred
-from webhook.facts.ome.components import MODE, MULTI_NODE, RAW, ROLES, base_of, mode_of
+from webhook.facts.ome.components import MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, mode_of
 from webhook.facts.ome.lookup import Found, find_runtime
 from webhook.facts.ome.merge import KEYS, merged
 from webhook.facts.settings import Settings
-from webhook.facts.whole import Whole
+from webhook.facts.whole import Whole, Wholes
 
-__all__ = ["pods_of_benchmark", "pods_of_service"]
+__all__ = ["pods_of_benchmark", "pods_of_runtime", "pods_of_service"]
 
 FINE_TUNED: Final = "model-empty-dir"
 OUTPUT: Final = "benchmark-output-storage"
+_NAMED: Final = {"name": MAIN, "image": "of the service"}
 _OF_JOB: Final = ("volumes", "affinity", "nodeSelector", "tolerations")
 _OF_TOOL: Final = ("image", "env", "envFrom", "volumeMounts", "resources")
 
 Json = dict[str, Any]
 
 
-def pods_of_service(service: Json, view: ClusterView, settings: Settings) -> Iterator[Whole]:
+def pods_of_service(service: Json, view: ClusterView, settings: Settings) -> Wholes:
     """The pods of each component, if the runtime is known and there is a container.
 
     OME makes no pod without one. Knative and Ray make theirs by rules of their own.
     """
-    spec = mapping(service, "spec")
-    if text(service, "metadata", "annotations", MODE) == "VirtualDeployment":
-        return
+    spec, mode = mapping(service, "spec"), text(service, "metadata", "annotations", MODE)
     name, first = text(spec, "runtime", "name"), preferred(service, "runtime", settings)
     runtime = find_runtime(view, namespace_of(service), name, first)
-    if runtime is None:
-        return
+    if runtime is None or mode == "VirtualDeployment":
+        return Wholes((), read=mode)
+    return Wholes(_pods_over(runtime, spec), runtime.object, mode)
+
+
+def _pods_over(runtime: Found, spec: Json) -> Iterator[Whole]:
+    origin, volumes = f'{runtime.kind} "{runtime.name}"', (text(spec, "model", "name"), FINE_TUNED)
     for role in ROLES:
         if isinstance(spec.get(role), dict):
-            yield from (whole for whole in _pods_of(role, spec, runtime) if whole.pod.get("containers"))
+            for each in _components(f"spec.{role}", role, spec[role], base_of(runtime.spec, role), spec):
+                pod, runners = _pod(each.whole)
+                if pod.get("containers"):
+                    yield Whole(each.path, each.given, origin, pod, each.alone, runners, KEYS, volumes)
 
 
-def _pods_of(role: str, spec: Json, runtime: Found) -> Iterator[Whole]:
-    given, base = spec[role], base_of(runtime.spec, role)
+def pods_of_runtime(runtime: Json, _: ClusterView, __: Settings) -> Wholes:
+    """The pods of a service that writes nothing but its model. It may give the runner a name and an image."""
+    return Wholes(_pods_alone(mapping(runtime, "spec")))
+
+
+def _pods_alone(spec: Json) -> Iterator[Whole]:
+    for each in _components_alone(spec):
+        runner = each.whole.get("runner")
+        named = {"runner": {**_NAMED, **runner}} if isinstance(runner, dict) else {}
+        pod, runners = _pod({**each.whole, **named})
+        mounts = (mount for container in items(pod, "containers") for mount in items(container, "volumeMounts"))
+        if pod.get("containers"):
+            at_top = each.given is spec
+            volumes = {text(mount, "name") for mount in mounts}
+            yield Whole(each.path, each.given, "", pod, each.alone, {} if at_top else runners, KEYS, volumes)
+
+
+def _components_alone(spec: Json) -> Iterator[_Component]:
+    """Those of a runtime. The engine of an older one has its containers at the top."""
+    for role in ROLES:
+        yield from _components(f"spec.{role}Config", role, mapping(spec, f"{role}Config"), {}, {})
+    if not mapping(spec, "engineConfig"):
+        older = base_of(spec, "engine")
+        if mode_of(older, "engine", {}) == RAW:
+            yield _Component("spec", spec, {}, older)
+
+
+class _Component(NamedTuple):
+    """What becomes one pod: its node, its value and that of the runtime below it, and both merged."""
+
+    path: str
+    given: Json
+    base: Json
+    whole: Json
+
+    def alone(self) -> Json:
+        return _pod(self.base)[0]
+
+
+def _components(path: str, role: str, given: Json, base: Json, service: Json) -> Iterator[_Component]:
     whole = merged(base, given)
-    mode = mode_of(whole, role, spec)
+    mode = mode_of(whole, role, service)
     if mode == RAW or (mode == MULTI_NODE and not isinstance(whole.get("leader"), dict)):
-        yield _whole(f"spec.{role}", given, base, whole, spec, runtime)
+        yield _Component(path, given, base, whole)
     for part in ("leader", "worker") if mode == MULTI_NODE else ():
         if isinstance(whole.get(part), dict):
-            path = f"spec.{role}.{part}"
-            yield _whole(path, mapping(given, part), mapping(base, part), whole[part], spec, runtime)
-
-
-def _whole(path: str, given: Json, base: Json, whole: Json, spec: Json, runtime: Found) -> Whole:
-    pod, runners = _pod(whole)
-    volumes = (text(spec, "model", "name"), FINE_TUNED)
-    return Whole(path, given, f'{runtime.kind} "{runtime.name}"', pod, lambda: _pod(base)[0], runners, KEYS, volumes)
+            yield _Component(f"{path}.{part}", mapping(given, part), mapping(base, part), whole[part])
 
 
 def _pod(component: Json) -> tuple[Json, dict[int | str, str]]:
@@ -67,20 +105,21 @@ def _pod(component: Json) -> tuple[Json, dict[int | str, str]]:
     runner, containers = component.get("runner"), items(component, "containers")
     if not isinstance(runner, dict):
         return component, {}
-    names = [text(each, "name") for each in containers]
-    name = text(runner, "name")
-    place = names.index(name) if name in names else len(names)
-    below = containers[place] if place < len(names) else {}
-    return {**component, "containers": [*containers[:place], merged(below, runner), *containers[place + 1 :]]}, {
-        place: "runner"
-    }
+    names, name = [text(each, "name") for each in containers], text(runner, "name")
+    if name not in names:
+        return {**component, "containers": [*containers, runner]}, {len(containers): "runner"}
+    place = names.index(name)
+    both = merged(containers[place], runner)
+    return {**component, "containers": [*containers[:place], both, *containers[place + 1 :]]}, {place: "runner"}
 
 
-def pods_of_benchmark(job: Json, _: ClusterView, __: Settings) -> Iterator[Whole]:
+def pods_of_benchmark(job: Json, _: ClusterView, __: Settings) -> Wholes:
     """The pod of a benchmark that overrides something. What its tool asks of the node is not known."""
-    override = mapping(job, "spec", "podOverride")
-    if not override or ("volumeMounts" in override and at(job, "spec", "endpoint", "inferenceService") is not None):
-        return  # nothing to merge, or mounts of a volume that OME names after the model of a service
+    override, of_service = mapping(job, "spec", "podOverride"), at(job, "spec", "endpoint", "inferenceService")
+    if not override:
+        return Wholes(())
+    if "volumeMounts" in override and of_service is not None:
+        return Wholes((), read="volume of a service")  # which OME names after the model
     tool = {"name": "genai-bench", "image": "tool"}
     alone = {"containers": [tool], "restartPolicy": "Never"}
     container = {key: item for key, item in override.items() if key in _OF_TOOL}
@@ -89,4 +128,5 @@ def pods_of_benchmark(job: Json, _: ClusterView, __: Settings) -> Iterator[Whole
         **alone,
         "containers": [merged(tool, container)],
     }
-    yield Whole("spec.podOverride", override, "the pod of the benchmark", pod, lambda: alone, {0: ""}, KEYS, (OUTPUT,))
+    origin = "the pod of the benchmark"
+    return Wholes([Whole("spec.podOverride", override, origin, pod, lambda: alone, {0: ""}, KEYS, (OUTPUT,))])

@@ -1,4 +1,4 @@
-"""Addresses of Prometheus servers as OME reads them, and the brackets of a query."""
+"""Addresses of Prometheus servers as OME reads them, and what a query of one is by its tokens."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ __all__ = ["prometheus_error", "query_error"]
 _CLOSING: Final = {")": "(", "]": "[", "}": "{"}
 _TOKENS: Final = re.compile(r"""#[^\n]*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`|["'`()\[\]{}]""")
 """Comments, strings, a quote that does not end, and brackets."""
+_RANGE: Final = re.compile(r"\](?:\s+offset\s+-?\w+|\s*@\s*[\w.()]+)*\s*\Z")
+_TEXT: Final = re.compile(r"""\s*(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`)\s*""")
 
 
 def prometheus_error(address: str) -> str:
@@ -27,7 +29,10 @@ def prometheus_error(address: str) -> str:
 
 
 def query_error(query: str) -> str:
-    """The bracket or quote that a PromQL query does not open or close, "" where all are paired."""
+    """Why a PromQL query returns no number, as far as its tokens show it; "" where they do not.
+
+    A bracket or quote has no other, or the query is a range of times or a text.
+    """
     opened: list[str] = []
     for token in _TOKENS.findall(query):
         if token in _CLOSING.values():
@@ -37,4 +42,9 @@ def query_error(query: str) -> str:
                 return f"remove the {token} that nothing opens, or add what opens it"
         elif token in {'"', "'", "`"}:
             return f"close the {token}"
-    return f"close the {opened[-1]}" if opened else ""
+    if opened:
+        return f"close the {opened[-1]}"
+    code = _TOKENS.sub(lambda found: "" if found[0].startswith("#") else found[0], query)
+    if _RANGE.search(code):
+        return "put the range into a function, such as rate(…)"
+    return "write an expression instead of a text" if _TEXT.fullmatch(code) else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
@@ -112,7 +111,7 @@ class Unjudged:
         assert self.kind is not None
         watched = _Watched(view)
         if self.kind.wholes is not None:
-            deque(self.kind.wholes(judged, watched, settings), maxlen=0)
+            self.kind.wholes(judged, watched, settings)
         return any(kind in self.world.unknown for kind in watched.kinds)
 
     def decided(self, decision: Decision, judged: dict[str, Any], written: dict[str, Any]) -> Decision:

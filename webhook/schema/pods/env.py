@@ -8,7 +8,7 @@ from webhook.golang.names import label_key
 from webhook.golang.quantity import Quantity
 from webhook.schema.fielderror import invalid, not_supported, required
 from webhook.schema.pods.judge import DATA, Judge, plain, rule
-from webhook.schema.pods.values import Json, quantity, text
+from webhook.schema.pods.values import Json, field, quantity, text
 
 __all__ = ["check_field_ref", "check_resource_ref"]
 
@@ -46,6 +46,9 @@ def _variable(judge: Judge, value: Json, at: str) -> None:
     if not isinstance(source, dict):
         return
     path, found = f"{at}valueFrom", sum(isinstance(source.get(key), dict) for key in _SOURCES)
+    file = field(source, "fileKeyRef")
+    if file is not None:
+        judge.pod.files.append((f"{path}.fileKeyRef.volumeName", text(file, "volumeName")))
     if not found:
         names = "`fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
         judge.whole(invalid(path, "", f"must specify one of: {names}"))

@@ -27,7 +27,10 @@ _plain: Final[dict[str, _ArePlain]] = {}
 
 @dataclass(slots=True)
 class Pod:
-    """What rules for a container read of its pod. A part without a pod has this default."""
+    """What rules for a container read of its pod. A part without a pod has this default.
+
+    ``files``: by path, the names of the volumes from which the containers read variables.
+    """
 
     volumes: dict[str, Json] = field(default_factory=dict)
     claims: frozenset[str] = frozenset()
@@ -35,6 +38,7 @@ class Pod:
     os: str = ""
     host_users: bool = True
     restart: str = ""
+    files: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass(slots=True)

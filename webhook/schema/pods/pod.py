@@ -79,8 +79,8 @@ def _check_pod(judge: Judge, value: Json, at: str) -> None:
     if judge.pod.os in _SYSTEMS:
         check_os(judge, value, at)
     _check_owner(judge, value, at)
-    if not judge.part:
-        _check_files(judge, value, at)
+    if judge.pod.files:
+        _check_files(judge, value)
 
 
 @rule("PodOS")
@@ -215,19 +215,14 @@ def _claim(judge: Judge, value: Json, at: str) -> None:
         judge.whole(invalid(at[:-1], shown, why))
 
 
-def _check_files(judge: Judge, spec: Json, at: str) -> None:
+def _check_files(judge: Judge, spec: Json) -> None:
     """``validateFileKeyRefVolumes``: files are read from an emptyDir."""
     volumes = {text(volume, "name"): volume for _, volume in structs(spec, "volumes")}
-    for path, container in all_containers(spec, at):
-        for index, variable in structs(container, "env"):
-            ref = field(field(variable, "valueFrom") or {}, "fileKeyRef") if "valueFrom" in variable else None
-            if ref is None:
-                continue
-            own, name = f"{path}env[{index}].valueFrom.fileKeyRef.volumeName", text(ref, "volumeName")
-            if name not in volumes:
-                judge.whole(not_found(own, name))
-            elif not _is_empty_dir(volumes[name]):
-                judge.whole(invalid(own, name, "referenced volume must be of type emptyDir"))
+    for path, name in judge.pod.files:
+        if name not in volumes:
+            judge.whole(not_found(path, name))
+        elif not _is_empty_dir(volumes[name]):
+            judge.whole(invalid(path, name, "referenced volume must be of type emptyDir"))
 
 
 def _is_empty_dir(volume: Json) -> bool:

@@ -38,12 +38,8 @@ def _label_requirement(judge: Judge, value: Json, at: str) -> None:
 
 
 @rule("NodeSelectorRequirement")
-def _node_requirement(judge: Judge, value: Json, at: str) -> None:
-    _check_operator(judge, value, at, node=True)
-
-
 @rule("PreferredRequirement")
-def _preferred_requirement(judge: Judge, value: Json, at: str) -> None:
+def _node_requirement(judge: Judge, value: Json, at: str) -> None:
     _check_operator(judge, value, at, node=True)
 
 

@@ -196,10 +196,12 @@ def whole_pod_warnings(spec: Json, at: str) -> Iterator[Warned]:
 
 def hidden_variables(container: Json, at: str) -> Iterator[Warned]:
     """Variables of a container that hide others."""
-    variables = container.get("env")
-    names = [item.get("name") for item in variables if isinstance(item, dict)] if isinstance(variables, list) else []
-    if len({*map(str, names)}) == len(names):
-        return
+    variables = container.get("env") or ()
+    try:
+        if len({variable["name"] for variable in variables}) == len(variables):
+            return
+    except (KeyError, TypeError):
+        pass  # of the wrong type, or absent
     seen: set[str] = set()
     for index, variable in structs(container, "env"):
         name, value = text(variable, "name"), text(variable, "value")
