@@ -133,17 +133,18 @@ def parse_cases(document: Document) -> CasesDocument:
         raise DocumentError(problems(document, error)) from None
 
 
-def run(case: Case, known: KnownKind, catalog: Catalog) -> CaseResult:
+def run(case: Case, known: KnownKind, catalog: Catalog, *, complete: bool = True) -> CaseResult:
     """Run one case as the API server would: decode the object, mutate it, then validate it with its metadata.
+    ``complete``: other objects than those of the case do not exist.
 
     A case of several releases is run under each; the result is that of the last, with the failures of all.
 
     Raises:
         SettingsError: the case names a release that does not exist.
     """
-    results = [_run(case, found.kinds[known.gvk], found) for found in catalogs(case, known.api, catalog)]
+    results = [_run(case, found.kinds[known.gvk], found, complete) for found in catalogs(case, known.api, catalog)]
     if not results:
-        return _run(case, known, catalog)
+        return _run(case, known, catalog, complete)
     named = zip(case.releases, results, strict=True)
     failures = tuple(f"under {release}: {each}" for release, result in named for each in result.failures)
     return replace(results[-1], failures=failures)
@@ -170,9 +171,11 @@ def is_about(case: Case, known: KnownKind, rule: DefaultRule | ValidationRule, c
     return any((each.code, each.operator) == (rule.code, rule.operator) for each in in_force)
 
 
-def _run(case: Case, known: KnownKind, catalog: Catalog) -> CaseResult:
+def _run(case: Case, known: KnownKind, catalog: Catalog, complete: bool) -> CaseResult:
     view = MemoryView(case.others)
-    options = Options(Profile(case.profile), strict_fields=True, faults_told=True, settings=case.settings)
+    options = Options(
+        Profile(case.profile), strict_fields=True, faults_told=True, complete=complete, settings=case.settings
+    )
     old = _object(case.oldObject, case.oldSpec, known)
     sent = obj = written(case, known)
     if old and case.oldObject is None and not case.unstamped:

@@ -12,7 +12,7 @@ from webhook.cluster import Kind
 from webhook.engine.byvalue import Foreign, Own
 from webhook.engine.releases.packs import DOCUMENTED, NO_PACK, InForce, Pack
 from webhook.facts import KNOWN, Fact, Knowledge, WholesOf
-from webhook.facts.reference import referenced
+from webhook.facts.reference import Member, referenced
 from webhook.manifests.documents import Document
 from webhook.policy import Policy, Prepared, Reference
 from webhook.schema import CRD, Structural
@@ -100,7 +100,7 @@ def facts_of(references: tuple[Reference, ...]) -> Mapping[str, Fact]:
         each.name: referenced(
             Kind(each.group, each.kind),
             each.named_by,
-            {name: (keys, sort) for name, keys, sort in each.members},
+            {name: Member(*member) for name, *member in each.members},
             namespaced=each.namespaced,
         )
         for each in references

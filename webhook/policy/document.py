@@ -70,17 +70,33 @@ class Variable(_Model):
     operator: RangeText | None = None
 
 
+_OF_TYPE = {"boolean": bool, "integer": int, "integers": int, "number": float, "string": str, "strings": str}
+
+
 class Member(_Model):
-    """A value at a path of another object, and its type; ``strings`` and ``integers`` are lists."""
+    """A value at a path of another object, and its type; ``strings`` and ``integers`` are lists. ``default`` stands for
+    what is absent.
+    """
 
     path: SinglePath
     type: Literal["boolean", "integer", "integers", "number", "string", "strings"]
+    default: bool | int | float | str | list[int] | list[str] | None = None
+
+    @model_validator(mode="after")
+    def _default_is_of_the_type(self) -> Member:
+        values = self.default if isinstance(self.default, list) else [self.default]
+        wanted = {_OF_TYPE[self.type], *({int} if self.type == "number" else ())}
+        if self.default is not None and (
+            isinstance(self.default, list) != self.type.endswith("s") or not {type(each) for each in values} <= wanted
+        ):
+            raise ValueError(f"default: {self.default!r} is not of type {self.type}")
+        return self
 
 
 class Reference(_Model):
     """Another object, which the rules read as ``facts.<name>``: ``found``, the ``name`` of the object, and the
     ``fields``. ``path`` is where the object has the other one's name; ``namespaced``: it is in the namespace of the
-    object. What is absent is "", 0, false or an empty list.
+    object. What is absent is "", 0, false or an empty list, or the ``default`` of the field.
     """
 
     name: Identifier

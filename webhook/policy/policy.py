@@ -154,7 +154,7 @@ class ValidationRule:
 class Reference(NamedTuple):
     """Another object that rules read as a fact of this name; see :class:`webhook.policy.document.Reference`.
 
-    ``members`` are of the other object: name, path and type.
+    ``members`` are of the other object: name, path, type, and the default or None.
     """
 
     name: str
@@ -162,12 +162,20 @@ class Reference(NamedTuple):
     kind: str
     named_by: tuple[str, ...]
     namespaced: bool
-    members: tuple[tuple[str, tuple[str, ...], str], ...]
+    members: tuple[tuple[str, tuple[str, ...], str, Any], ...]
 
     @classmethod
     def of(cls, given: checked.Reference | trusted.Reference) -> Reference:
         """What a document says."""
-        members = tuple((name, Path.parse(each.path).keys, each.type) for name, each in given.fields.items())
+        members = tuple(
+            (
+                name,
+                Path.parse(each.path).keys,
+                each.type,
+                tuple(other) if isinstance(other := each.default, list) else other,
+            )
+            for name, each in given.fields.items()
+        )
         return cls(given.name, given.group, given.kind, Path.parse(given.path).keys, given.namespaced, members)
 
 

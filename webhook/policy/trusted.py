@@ -37,6 +37,7 @@ class Variable:
 class Member:
     path: str
     type: str
+    default: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

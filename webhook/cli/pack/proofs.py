@@ -22,6 +22,10 @@ __all__ = ["Placed", "RuleKey", "faults", "placed", "rules_of", "unproved"]
 _LONGEST: Final = 256
 """Characters of one warning: the API server cuts longer ones when there are many (endpoints/filters/warning.go)."""
 
+_TRIALS: Final = 4
+"""How many cases of a kind a change of one field is tried in."""
+
+Keys = tuple[str | int, ...]
 RuleKey = tuple[str, str]
 """A code, and the range of releases that the rule is true of: "" for all."""
 
@@ -91,13 +95,13 @@ def unproved(api: str, cases: Sequence[Placed], loaded: Catalog) -> Iterator[tup
 def faults(cases: Sequence[Placed], loaded: Catalog) -> Iterator[Problem]:
     """What is wrong with cases, and what they show to be wrong with rules: once for each code."""
     names = Counter((each.file, each.case.name) for each in cases)
-    told = set[str]()
+    told, tried = set[str](), Counter[tuple[object, ...]]()
     for each in cases:
         if names[each.file, each.case.name] > 1:
             yield each.problem("another case of the file has this name; use another one")
         result = run(each.case, each.known, loaded)
         yield from (each.problem(failure) for failure in result.failures)
-        for code, message in (*_too_long(result), *(_of_a_new_object(each, loaded) if each.is_new else ())):
+        for code, message in (*_too_long(result), *(_of_a_new_object(each, loaded, tried) if each.is_new else ())):
             if code not in told:
                 told.add(code)
                 yield each.problem(message, code=code)
@@ -111,9 +115,10 @@ def _too_long(result: CaseResult) -> Iterator[tuple[str, str]]:
             yield each.code, f"a warning has several lines, or more than {_LONGEST} characters: shorten it: {text}"
 
 
-def _of_a_new_object(each: Placed, loaded: Catalog) -> Iterator[tuple[str, str]]:
+def _of_a_new_object(each: Placed, loaded: Catalog, tried: Counter[tuple[object, ...]]) -> Iterator[tuple[str, str]]:
     yield from _unsteady(each, loaded)
-    yield from _partial(each, loaded)
+    yield from _partial(each, loaded, tried)
+    yield from _alone(each, loaded)
 
 
 def _unsteady(each: Placed, loaded: Catalog) -> Iterator[tuple[str, str]]:
@@ -126,29 +131,66 @@ def _unsteady(each: Placed, loaded: Catalog) -> Iterator[tuple[str, str]]:
                 yield code, f"a second pass changes {path}: make the value the same both times"
 
 
-def _partial(each: Placed, loaded: Catalog) -> Iterator[tuple[str, str]]:
-    """The rules that cannot be evaluated without some field of the object: a gate would answer with an error."""
+def _partial(each: Placed, loaded: Catalog, tried: Counter[tuple[object, ...]]) -> Iterator[tuple[str, str]]:
+    """The rules that cannot be evaluated of a similar object: a gate would answer with an error. ``tried`` counts how
+    often a change was made, so that it is made in a few cases of many.
+    """
     for found, known, alone in each.under(loaded):
-        for path, fewer in _with_less(written(alone, known)):
-            trial = alone.model_copy(update={"object": fewer, "spec": MISSING})
+        for change, keys, obj in _similar(written(alone, known)):
+            key = (known.gvk, change, *("*" if isinstance(key, int) else key for key in keys))
+            tried[key] += 1
+            if tried[key] > _TRIALS:
+                continue
+            trial = alone.model_copy(update={"object": obj, "spec": MISSING})
             for cause in run(trial, known, found).validation.causes:
                 if cause.reason == "InternalError" and cause.code:
                     text = cause.message.removeprefix("Internal error: ")
-                    yield cause.code, f"without {path}, {text}: ask with `has` first"
+                    advice = "ask with `has` first" if change == "without" else "ask for it first"
+                    yield cause.code, f"{change} {field_path(keys)}, {text}: {advice}"
 
 
-def _with_less(obj: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The object without each of the fields below its top, and their paths."""
+def _alone(each: Placed, loaded: Catalog) -> Iterator[tuple[str, str]]:
+    """The rules that refuse an object for others that are only not among the files, as in a check of a repository."""
+    for found, known, alone in each.under(loaded):
+        strict = alone.model_copy(update={"profile": "strict"})
+        refused = {cause.code for cause in run(strict, known, found).validation.causes}
+        without = run(strict.model_copy(update={"others": []}), known, found, complete=False).validation.causes
+        for cause in without:
+            if cause.code and cause.code not in refused:
+                advice = "give it `unseen`, or ask for `found` in `when`"
+                yield (
+                    cause.code,
+                    f"without the other objects it refuses this one, also where they are unknown: {advice}",
+                )
+
+
+def _similar(obj: Mapping[str, Any]) -> Iterator[tuple[str, Keys, dict[str, Any]]]:
+    """The object without each of the fields below its top, and with their smallest values: what is changed, and how."""
     for keys in _keys({key: value for key, value in obj.items() if key not in {"apiVersion", "kind", "metadata"}}):
-        fewer = deepcopy(dict(obj))
-        node: Any = fewer
+        parent: Any = obj
         for key in keys[:-1]:
-            node = node[key]
+            parent = parent[key]
+        value = parent[keys[-1]]
+        smallest = {int: 0, float: 0.0, str: "", list: [], dict: {}}.get(type(value), value)
+        yield "without", keys, _changed(obj, keys, None)
+        if smallest != value:
+            yield f"with {smallest!r} at", keys, _changed(obj, keys, smallest)
+
+
+def _changed(obj: Mapping[str, Any], keys: Keys, value: Any) -> dict[str, Any]:
+    """A copy with another value at a path, or without it (None)."""
+    found = deepcopy(dict(obj))
+    node: Any = found
+    for key in keys[:-1]:
+        node = node[key]
+    if value is None:
         del node[keys[-1]]
-        yield field_path(keys), fewer
+    else:
+        node[keys[-1]] = value
+    return found
 
 
-def _keys(node: Any, above: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+def _keys(node: Any, above: Keys = ()) -> Iterator[Keys]:
     """The paths of all members of mappings."""
     for key, value in node.items() if isinstance(node, Mapping) else enumerate(node) if isinstance(node, list) else ():
         if isinstance(node, Mapping):
