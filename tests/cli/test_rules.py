@@ -158,7 +158,7 @@ def test_a_rule_is_explained_with_examples(capsys: pytest.CaptureFixture[str]) -
     out = capsys.readouterr().out
     assert out.startswith("LK205: Model (inference.llmkube.dev/v1alpha1), spec.source\n")
     for part in (
-        "True of LLMKube 0.8.18 and later.\n",
+        "Valid for LLMKube 0.8.18 and later.\n",
         "A warning, a denial under the strict profile.",
         "\nbad: a volume without a path\n    spec:\n      source: pvc://my-claim\n",
         "\n  → spec.source: PVC source must include a file path: pvc://my-claim",
