@@ -124,3 +124,10 @@ def test_an_interrupt_at_work_is_quiet(tmp_path: Path) -> None:
             process.send_signal(signal.SIGINT)
         assert process.stderr is not None
         assert (process.stderr.read(), process.wait()) == (b"", 130)
+
+
+def test_an_older_python_is_told_which_one_is_needed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 10, 13))
+    assert (modelgate.main(), capsys.readouterr().err) == (2, "modelgate: needs Python 3.11 or newer\n")
