@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import modelgate
 from webhook.cli import main
 
 MODEL = (
