@@ -19,10 +19,10 @@ _TABLE: Final = "Creates through the API server"
 _COLUMNS: Final = ("create p50 ms", "create p99 ms")
 _CELL: Final = re.compile(r"([\d.,]+)(?: \(([\d.,]+) to ([\d.,]+)\))?")
 
-_WIDTH, _LEFT, _RIGHT, _TOP = 720, 170, 70, 56
+_WIDTH, _LEFT, _RIGHT, _TOP = 520, 160, 46, 56
 _BAR, _ROW = 13, 40
 _STYLE: Final = """\
-text{font:13px sans-serif;fill:#1f2328}.b{fill:#fff}.p50{fill:#3b6fb6}.p99{fill:#a9c4e8}line{stroke:#1f2328}
+text{font:14px sans-serif;fill:#1f2328}.b{fill:#fff}.p50{fill:#3b6fb6}.p99{fill:#a9c4e8}line{stroke:#1f2328}
 @media (prefers-color-scheme:dark){
 text{fill:#e6edf3}.b{fill:#0d1117}.p50{fill:#6ea8fe}.p99{fill:#35568a}line{stroke:#e6edf3}}
 """
@@ -76,7 +76,7 @@ def _figures(page: str) -> Iterator[tuple[str, Sequence[_Figure]]]:
 def _legend() -> Iterator[str]:
     yield f'<text x="12" y="22" font-weight="bold">{_TABLE}, ms</text>'
     for place, (name, meaning) in enumerate((("p50", "median"), ("p99", "99th percentile"))):
-        x = _LEFT + 100 * place
+        x = _LEFT + 90 * place
         yield f'<rect class="{name}" x="{x}" y="34" width="12" height="12"/><text x="{x + 18}" y="45">{meaning}</text>'
 
 
