@@ -43,7 +43,7 @@ def _apis(told: Sequence[Told]) -> Iterator[str]:
 
 
 def _row(told: Told) -> str:
-    effect = badge(told.effect) + (f" strict: {badge('denies')}" if told.strict else "")
+    effect = badge(told.effect) + (f' <span class="mg-strict">strict: {badge("denies")}</span>' if told.strict else "")
     text = told.summary
     says = plain(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
     return f"| [{told.code}]({told.code.lower()}.md) {effect} | {told.field}: {says} |"
