@@ -222,12 +222,13 @@ def test_a_rule_that_does_not_exist_is_answered_with_those_near(
 ) -> None:
     assert main(["rule", written]) == 64
     said = capsys.readouterr()
-    assert (said.out, said.err) == ("", f"modelgate rule: there is no rule {written}; did you mean {meant}?\n")
+    assert said.out == ""
+    assert said.err.startswith(f"modelgate rule: there is no rule {written}; did you mean {meant}?")
 
 
 def test_a_rule_that_is_near_none_is_answered_with_where_all_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rule", "nothing"]) == 64
-    assert capsys.readouterr().err == "modelgate rule: there is no rule nothing; `modelgate rule` lists all\n"
+    assert "there is no rule nothing; `modelgate rule` lists all" in capsys.readouterr().err
 
 
 def test_the_fields_the_gate_may_set_are_those_of_its_defaults(capsys: pytest.CaptureFixture[str]) -> None:
