@@ -10,7 +10,8 @@ help:  ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
 
 $(READY): requirements/dev.txt pyproject.toml
-	$(PYTHON) -m venv $(VENV) || { echo "needs Python 3.11+ with venv (Debian: apt-get install python3-venv)" >&2; exit 1; }
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || { echo "$(PYTHON): needs 3.11 or newer: make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV) || { echo "needs venv (Debian: apt-get install python3-venv)" >&2; exit 1; }
 	$(PY) -m pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	$(PY) -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@

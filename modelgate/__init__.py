@@ -10,6 +10,7 @@ change. A name is loaded when it is first used.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -59,6 +60,9 @@ __all__ = [
 
 def main() -> int:
     """Run the command `modelgate`."""
+    if sys.version_info < (3, 11):  # noqa: UP036 - a checkout has no pip that tells it
+        sys.stderr.write("modelgate: needs Python 3.11 or newer\n")
+        return 2
     try:
         from webhook.cli import main as run  # noqa: PLC0415 - found only now
     except KeyboardInterrupt:

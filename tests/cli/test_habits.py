@@ -87,6 +87,17 @@ def test_every_command_has_help(capsys: Capture, command: str) -> None:
     assert capsys.readouterr().out.startswith(f"usage: modelgate {command}")
 
 
+def test_the_help_of_check_groups_its_flags(capsys: Capture) -> None:
+    with pytest.raises(SystemExit):
+        main(["check", "--help"])
+    usage, *parts = re.split(r"\n\n(?=[A-Za-z ]+:\n)", capsys.readouterr().out)
+    assert usage.startswith("usage: modelgate check [OPTION ...] FILE ...\n")
+    flags = {part.partition(":")[0]: re.findall(r"^  (?:-\w.*, )?(--[\w-]+)", part, re.MULTILINE) for part in parts}
+    assert "--view" in flags["what else the cluster has"]
+    assert "--fail-on" in flags["what counts"]
+    assert [title for title, found in flags.items() if len(found) > 8] == []
+
+
 def test_every_code_is_listed_and_the_codes_without_a_rule_are_explained(capsys: Capture) -> None:
     assert main(["rule"]) == 0
     listed = capsys.readouterr().out

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import modelgate
 from webhook.cli import main
 
 MODEL = (
@@ -35,7 +36,10 @@ def test_a_closed_pipe_ends_a_command_without_a_traceback(arguments: tuple[str, 
 def test_output_that_cannot_be_written_is_reported_as_a_failure() -> None:
     with Path("/dev/full").open("wb") as full:
         done = run("check", "-", stdout=full, input=MODEL.encode())
-    assert (done.returncode, done.stderr) == (2, b"modelgate check: [Errno 28] No space left on device\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        b"modelgate check: cannot write the output: no space is left on the device\n",
+    )
 
 
 def test_without_any_output_the_exit_code_is_still_the_answer() -> None:
@@ -121,3 +125,10 @@ def test_an_interrupt_at_work_is_quiet(tmp_path: Path) -> None:
             process.send_signal(signal.SIGINT)
         assert process.stderr is not None
         assert (process.stderr.read(), process.wait()) == (b"", 130)
+
+
+def test_an_older_python_is_told_which_one_is_needed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 10, 13))
+    assert (modelgate.main(), capsys.readouterr().err) == (2, "modelgate: needs Python 3.11 or newer\n")

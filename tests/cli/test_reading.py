@@ -331,3 +331,13 @@ def test_a_key_that_is_a_boolean_is_explained(tmp_path: Path, capsys: Capture) -
     out = capsys.readouterr().out
     assert "true: unknown field\n  help: YAML reads the key y as true: put it in quotes" in out
     assert "yaml warning" not in out
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("spec:\n\tsource: x\n", 3), ("spec:\n  source: x\n  \tformat: y\n", 4), ("spec:\n  - é\n\t- b\n", 4)],
+)
+def test_a_tab_in_the_indentation_is_named(tmp_path: Path, capsys: Capture, text: str, line: int) -> None:
+    (tmp_path / "m.yaml").write_text(f"apiVersion: inference.llmkube.dev/v1alpha1\n{text}")
+    assert main(["check", str(tmp_path / "m.yaml")]) == 2
+    assert f"m.yaml:{line}: a tab in the indentation: YAML takes only spaces" in capsys.readouterr().err

@@ -162,7 +162,7 @@ def test_a_field_of_no_release_is_only_unknown(field: str, file: Path, capsys: p
 
 
 def test_commands_about_rules_know_those_of_every_release(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "True of LLMKube >=0.9.11" in run(capsys, "rule", "LK344")[1]
+    assert "Valid for LLMKube 0.9.11 and later" in run(capsys, "rule", "LK344")[1]
     assert "LK344  Model: spec.prefetch" in run(capsys, "rule")[1]
     assert "(LK102, LLMKube " in run(capsys, "fields", "Model")[1]
     code, out, _ = run(capsys, "export", "crd", "Model", "--release", "llmkube=0.9.11")

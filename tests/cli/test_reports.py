@@ -294,7 +294,7 @@ def test_a_rule_links_to_the_site_of_the_organisation(
     elif where == "file":
         (tmp_path / ".modelgate.yaml").write_text("docsUrl: https://docs.example.com/gate\n")
     flags = ["--docs-url=https://docs.example.com/gate"] if where == "flag" else []
-    page = "https://docs.example.com/gate/codes/lk305/" if where != "nowhere" else "docs/rules/llmkube.md"
+    page = "https://docs.example.com/gate/codes/lk305.html" if where != "nowhere" else "docs/rules/llmkube.md"
     main(["check", "-o", "json", *flags, "m.yaml"])
     (found,) = json.loads(capsys.readouterr().out)["objects"][0]["findings"]
     assert found["docs"] == page

@@ -158,7 +158,7 @@ def test_a_rule_is_explained_with_examples(capsys: pytest.CaptureFixture[str]) -
     out = capsys.readouterr().out
     assert out.startswith("LK205: Model (inference.llmkube.dev/v1alpha1), spec.source\n")
     for part in (
-        "True of LLMKube 0.8.18 and later.\n",
+        "Valid for LLMKube 0.8.18 and later.\n",
         "A warning, a denial under the strict profile.",
         "\nbad: a volume without a path\n    spec:\n      source: pvc://my-claim\n",
         "\n  → spec.source: PVC source must include a file path: pvc://my-claim",
@@ -207,11 +207,28 @@ def test_rules_of_every_kind_can_be_explained(capsys: pytest.CaptureFixture[str]
     assert out.count("\n  → ") >= len({policy.codes for policy in policies})
 
 
-def test_a_rule_that_does_not_exist_is_answered_with_those_near(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["rule", "LK199"]) == 64
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("LK2050", "LK205"),
+        ("AC201", "AI201"),
+        ("om45", "OM451 or OM415 or OM405"),
+        ("LK199", "LK103 or LK102 or LK101"),
+        ("shema", "schema"),
+    ],
+)
+def test_a_rule_that_does_not_exist_is_answered_with_those_near(
+    capsys: pytest.CaptureFixture[str], written: str, meant: str
+) -> None:
+    assert main(["rule", written]) == 64
     said = capsys.readouterr()
-    expected = "modelgate rule: there is no rule LK199; did you mean LK201 or LK202 or LK203?\n"
-    assert (said.out, said.err) == ("", expected)
+    assert said.out == ""
+    assert said.err.startswith(f"modelgate rule: there is no rule {written}; did you mean {meant}?")
+
+
+def test_a_rule_that_is_near_none_is_answered_with_where_all_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rule", "nothing"]) == 64
+    assert "there is no rule nothing; `modelgate rule` lists all" in capsys.readouterr().err
 
 
 def test_the_fields_the_gate_may_set_are_those_of_its_defaults(capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,7 +27,7 @@ from tools.coverage.formats import read_document
 from tools.coverage.seeds import DOCUMENTS, fields_below
 from tools.coverage.sentences import answered
 from webhook.cli.cases import Case, run
-from webhook.cli.repairs import said
+from webhook.cli.rule.repairs import said
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.policy.policy import Expression

@@ -25,6 +25,20 @@ def test_a_range_holds_of_the_releases_in_it(text: str, held: list[str]) -> None
     assert [each for each in RELEASES if Range.parse(text).holds(each)] == held
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (">=0.8.18 <0.9.8", "0.8.18 to 0.9.7"),
+        (">=0.9.8", "0.9.8 and later"),
+        ("<0.9.0", "up to 0.9.0-rc1"),
+        ("==0.9.8", "0.9.8"),
+        ("==7", "==7"),
+    ],
+)
+def test_a_range_is_said_by_the_releases_that_are_known(text: str, said: str) -> None:
+    assert Range.parse(text).words(RELEASES) == said
+
+
 def test_a_head_is_newer_than_every_number_and_a_candidate_older_than_its_release() -> None:
     assert sorted(RELEASES, key=version) == RELEASES
     assert version("1.0.0") == version("1")

@@ -6,6 +6,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from tests.bench.plot import PICTURE, drawn
+from tests.bench.report import PAGE
 from tests.shared import ROOT
 from tools.pictures.sources import FOLDER, MARK, sources
 
@@ -20,7 +22,15 @@ def test_a_picture_is_drawn_of_its_text(name):
     assert drawn.endswith(MARK.format(digest)), "make pictures"
 
 
-@pytest.mark.parametrize("name", sorted(SOURCES))
+def test_the_plot_has_the_figures_of_its_table():
+    page = PAGE.read_text()
+    assert PICTURE.read_text() == drawn(page), "python -m tests.bench.e2e --publish"
+    changed = drawn(re.sub(r"^\| kopf \| [\d.]+ \(", "| kopf | 7.77 (", page, flags=re.MULTILINE))
+    assert ">7.77</text>" in changed
+    assert ">7.77</text>" not in drawn(page)
+
+
+@pytest.mark.parametrize("name", sorted({*SOURCES, PICTURE.stem}))
 def test_a_picture_has_two_themes_and_nothing_that_runs(name):
     drawn = FOLDER.joinpath(f"{name}.svg").read_text()
     assert "prefers-color-scheme:dark" in drawn
@@ -37,5 +47,5 @@ def test_every_picture_is_shown_with_words_for_those_who_do_not_see_it():
             file = (page.parent / path).resolve()
             assert file.is_file(), f"{page.name}: {path}"
             shown[file.stem] = text
-    assert shown.keys() == SOURCES.keys()
+    assert shown.keys() == {*SOURCES, PICTURE.stem}
     assert [name for name, text in shown.items() if len(text.split()) < 8] == []

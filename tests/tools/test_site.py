@@ -57,14 +57,53 @@ def pages(site):
 def test_every_code_has_a_page(site):
     codes = load().codes()
     assert len(codes) > 300
-    assert {each.name.upper() for each in (site / "codes").iterdir() if each.is_dir()} == codes | {
-        *KUBERNETES,
-        *retired(),
-    }
-    assert "retired" in (site / "codes" / "om371" / "index.html").read_text()
-    page = (site / "codes" / "lk205" / "index.html").read_text()
+    named = {*codes, *KUBERNETES, *retired()}
+    assert {each.stem.upper() for each in (site / "codes").glob("*.html")} - {"INDEX"} == named
+    assert "retired" in (site / "codes" / "om371.html").read_text()
+
+
+def test_the_page_of_a_code_shows_its_effect_its_message_and_both_objects_with_the_line_that_differs(site):
+    page = (site / "codes" / "lk205.html").read_text()
+    assert re.findall(r'<strong class="mg-badge mg-(\w+)"', page) == ["warns", "denies"]
+    assert '<blockquote class="mg-message mg-warns"><code>spec.source</code>: PVC source must include' in page
     assert "The controller marks the Model Failed" in page
-    assert "pvc://my-claim/m.gguf" in page
+    bad, good = (text_of(each) for each in re.findall(r'<span class="hll">(.*?)\n</span>', page, re.DOTALL))
+    assert (bad.split(), good.split()) == (["source:", "pvc://my-claim"], ["source:", "pvc://my-claim/m.gguf"])
+    assert "refreshPolicy" not in page  # which the schema fills in
+    links = Links(page).targets
+    assert {"../rules/llmkube.html", "../how-to/llmkube.html", "lk204.html", "lk206.html"} <= links
+
+
+def test_the_page_of_a_code_tells_its_forms_by_their_releases(site):
+    page = (site / "codes" / "ls330.html").read_text()
+    assert re.findall(r'<h2 id="[^"]*">(LLMKube[^<]*)<', page) == ["LLMKube up to 0.9.8", "LLMKube 0.9.9 and later"]
+
+
+def text_of(html):
+    return re.sub(r"<[^>]*>", "", html)
+
+
+def test_the_list_of_codes_tells_each_with_its_effect_below_its_api_and_kind(site):
+    page = (site / "codes" / "index.html").read_text()
+    rows = {
+        re.search(r">(\w+)</a>", row)[1]: row for row in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL) if "<a" in row
+    }
+    assert rows.keys() == {*load().codes(), *KUBERNETES, *retired()}
+    told = [code for code in load().codes() if "mg-badge" not in rows[code] or len(text_of(rows[code])) < 40]
+    assert told == []
+    assert "PVC source must include a file path" in rows["LK205"]
+    heads = [text_of(each).removesuffix("&para;") for each in re.findall(r"<h[23].*?</h[23]>|LK205", page, re.DOTALL)]
+    assert heads[: heads.index("LK205")][-2:] == ["InferenceService", "Model"]
+
+
+def test_the_home_page_shows_what_the_gate_says_of_a_manifest(tmp_path, capsys, monkeypatch):
+    text = (ROOT / "docs" / "index.md").read_text()
+    (manifest,) = re.findall(r"```yaml.*?\n(.*?)```", text, re.DOTALL)
+    ((command, said),) = re.findall(r"```console\n\$ modelgate (.*?)\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "model.yaml").write_text(manifest)
+    monkeypatch.chdir(tmp_path)
+    assert modelgate(shlex.split(command)) == 1
+    assert capsys.readouterr().out == said
 
 
 def test_no_link_is_dead(site, pages):
@@ -77,9 +116,8 @@ def test_no_link_is_dead(site, pages):
             if parts.scheme or parts.netloc:
                 continue
             path = (page.parent / unquote(parts.path)).resolve() if parts.path else page
-            file = path / "index.html" if path.is_dir() else path
-            known = pages[file].anchors if file in pages else None
-            missing = known is None and not file.is_file()
+            known = pages[path].anchors if path in pages else None
+            missing = known is None and not path.is_file()  # a browser lists a folder that is opened as a file
             if missing or (known is not None and parts.fragment and unquote(parts.fragment) not in known):
                 dead.append((str(page.relative_to(site)), target))
     assert dead == []
@@ -100,7 +138,7 @@ def test_the_additions_for_keyboards_and_contrast_are_on_every_page(site, pages)
 
 
 def test_the_facts_of_every_kind_are_explained_with_their_types(site):
-    text = (site / "authors" / "facts" / "index.html").read_text()
+    text = (site / "authors" / "facts.html").read_text()
     for kinds in FACTS.values():
         for kind, facts in kinds.items():
             assert f'id="{kind.lower()}"' in text
@@ -110,9 +148,15 @@ def test_the_facts_of_every_kind_are_explained_with_their_types(site):
     assert set(MEANINGS) <= {name for kinds in FACTS.values() for facts in kinds.values() for name in facts}
 
 
-def test_search_needs_no_server(site):
-    index = (site / "search.json").read_text()
-    assert "codes/lk205/" in index
+def test_search_needs_no_server(site, pages):
+    assert "codes/lk205.html" in (site / "search.json").read_text()
+    assert all(any("iframe-worker" in each for each in links.loaded) for links in pages.values())
+
+
+def test_every_page_but_those_of_codes_is_in_the_navigation(site):
+    listed = set(re.findall(r": ([\w/-]+)\.md$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    found = {str(each.relative_to(site).with_suffix("")) for each in site.rglob("*.html")}
+    assert {each for each in found - {"404"} if not re.fullmatch(r"codes/\w\w\d+", each)} == listed
 
 
 def test_the_reference_has_every_command():

@@ -17,7 +17,7 @@ def main(target: Path = BUILD) -> int:
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean", "-f", str(target / "mkdocs.yml")]
     done = subprocess.run(command, check=False, cwd=target)  # noqa: S603 - the pinned generator
     if not done.returncode:
-        print(f"built {target / 'html'}")
+        print(f"open {target / 'html' / 'index.html'}")
     return done.returncode
 
 

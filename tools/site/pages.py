@@ -7,19 +7,27 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from itertools import starmap
 from pathlib import Path
 from typing import Final
 
 from tools.site.authors import author_pages
+from tools.site.codes import codes_page
 from tools.site.rules import rule_pages
+from tools.site.told import Told
 from webhook.cli import COMMANDS
+from webhook.cli.rule import explained
 from webhook.cli.shell.running import parser
+from webhook.engine import catalog
 
 __all__ = ["ROOT", "assemble", "command_line"]
 
 ROOT: Final = Path(__file__).parents[2]
 _OUTSIDE: Final = re.compile(r"\[([^\]]*)\]\((?:\.\./)+(?!rules|codes|how-to|schemas)[^)]*\)")
 """A link from a page to a file of the repository that is not a page."""
+_PAGES: Final = {"](rules/)": "](codes/index.md)", "](../CONTRIBUTING.md": "](contributing.md", "]([": "&#93;(["}
+_CODE: Final = re.compile(r"^\| ([A-Z]{2}\d{3}) \|", re.MULTILINE)
+"""A code at the start of a row."""
 _WIDTH: Final = "100"
 
 
@@ -37,16 +45,34 @@ def assemble(target: Path) -> None:
         else:
             shutil.copy(source, pages / name)
     shutil.copytree(ROOT / "tools" / "site" / "assets", pages / "assets")
-    for made, text in (("cli.md", command_line()), *rule_pages(), *author_pages()):
+    for made, text in (("cli.md", command_line()), ("contributing.md", _contributing()), *_codes(), *author_pages()):
         (pages / made).parent.mkdir(parents=True, exist_ok=True)
         (pages / made).write_text(text)
     shutil.copy(ROOT / "mkdocs.yml", target / "mkdocs.yml")
 
 
+def _contributing() -> str:
+    """The page for contributors, which is above ``docs/``."""
+    text = re.sub(r"\[([^\]]*)\]\((?!#|docs/|https?:)[^)]*\)", r"\1", (ROOT / "CONTRIBUTING.md").read_text())
+    return text.replace("](docs/", "](")
+
+
+def _codes() -> Iterator[tuple[str, str]]:
+    """The pages about rules."""
+    pages: dict[str, list[Told]] = {}
+    for each in sorted(starmap(Told, explained(catalog.load())), key=lambda told: (told.api, told.code)):
+        pages.setdefault(each.code, []).append(each)
+    yield "codes/index.md", codes_page(pages)
+    yield from rule_pages(pages)
+
+
 def _for_site(text: str, *, outermost: bool) -> str:
     """A page with the links that the site has, and without a pattern in a message that reads as a link."""
-    text = text.replace("](rules/)", "](codes/index.md)").replace("]([", "&#93;([")
-    return _OUTSIDE.sub(r"\1", text) if outermost else text
+    for old, new in _PAGES.items():
+        text = text.replace(old, new)
+    if outermost:
+        return _OUTSIDE.sub(r"\1", text)
+    return _CODE.sub(lambda found: f"| [{found[1]}](../codes/{found[1].lower()}.md) |", text)
 
 
 def command_line() -> str:

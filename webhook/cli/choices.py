@@ -6,6 +6,7 @@ import argparse
 from dataclasses import fields
 from pathlib import Path
 
+from webhook.cli.shell.parser import Flags, group
 from webhook.engine.releases.packs import built_in, known_apis
 from webhook.facts.settings import Behaviour, Settings
 from webhook.library.choices import settings_of
@@ -15,7 +16,9 @@ __all__ = ["add_arguments", "add_packs", "add_release", "add_without", "apis", "
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare one flag per setting; None if it is not given."""
-    add = parser.add_argument_group("which behaviour of an API to follow").add_argument
+    behaviour = group(parser, "which behaviour of an API to follow")
+    add_release(behaviour)
+    add = behaviour.add_argument
     boolean = argparse.BooleanOptionalAction
     add(
         "--ome",
@@ -37,12 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="select a template for a service that names none, as AIM 0.2 and later do",
     )
     add("--aim-namespace", metavar="NAME", help="namespace of AIM's operator (default kaiwo-system)")
-    add_release(parser)
 
 
-def add_packs(parser: argparse.ArgumentParser) -> None:
+def add_packs(flags: Flags) -> None:
     """Declare the flag for folders of APIs beside the built-in ones."""
-    parser.add_argument(
+    flags.add_argument(
         "--policies",
         action="append",
         type=Path,
@@ -54,9 +56,9 @@ def add_packs(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_release(parser: argparse.ArgumentParser) -> None:
+def add_release(flags: Flags) -> None:
     """Declare the flag for the releases of operators; None if it is not given."""
-    parser.add_argument(
+    flags.add_argument(
         "--release",
         action="append",
         dest="releases",

@@ -38,6 +38,7 @@ def add_parser(commands: Commands) -> None:
         "an AIMService), and where each field of the stored object comes from: a line of the file, a default of the "
         "schema, or a rule.",
         _EXAMPLES,
+        "FILE ...",
     )
     add_arguments(parser)
     parser.add_argument("--field", metavar="PATH", help="print only this field and those below it")

@@ -22,6 +22,7 @@ def add_parser(commands: Commands) -> None:
         "normalise",
         "Print every object with all defaults, as YAML. Errors go to standard error, and the exit code "
         "is then 1. `modelgate check --diff` prints only what is filled in, with the reasons.",
+        files="FILE ...",
     )
     add_arguments(parser)
 

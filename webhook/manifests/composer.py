@@ -36,6 +36,7 @@ _DUPLICATE: Final = 'duplicate key "{}": kubectl takes the last one, kustomize r
 _OVERRIDDEN: Final = (
     'kubectl takes the value of "{0}" that is merged here, kustomize the one above it: move << above "{0}"'
 )
+_TAB: Final = "a tab in the indentation: YAML takes only spaces"
 _IGNORED: Final = 'kubectl reads nothing from here to the next line "---": begin the next document with it'
 
 
@@ -107,7 +108,7 @@ def compose(text: str, line: int = 0, *, places: bool = False) -> Composed | Non
         return composer.document()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        words = ": ".join(part for part in (error.context, error.problem) if part)
+        words = _TAB if _is_tab(text, mark) else ": ".join(part for part in (error.context, error.problem) if part)
         raise YamlError(line + (mark.line if mark else 0), words, may_be_a_template=True) from None
     except yaml.YAMLError as error:  # a character that YAML does not allow
         position = getattr(error, "position", 0)
@@ -116,6 +117,11 @@ def compose(text: str, line: int = 0, *, places: bool = False) -> Composed | Non
         ) from None
     finally:
         composer.parser.dispose()
+
+
+def _is_tab(text: str, mark: Any) -> bool:
+    """Whether an error is about a tab, which libyaml does not name."""
+    return mark is not None and text[mark.index : mark.index + 1] == "\t"
 
 
 class _Composer:

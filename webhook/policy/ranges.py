@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
@@ -74,6 +75,17 @@ class Range:
     def holds(self, release: str) -> bool:
         """Whether a release is in the range."""
         return self.low <= (version(release), 0) < self.high
+
+    def words(self, releases: Sequence[str]) -> str:
+        """The range as people say it, where these releases are known, the oldest first."""
+        held = [each for each in releases if self.holds(each)]
+        if not held:
+            return self.text
+        if self.high == _HIGHEST:
+            return f"{held[0]} and later"
+        if self.low == _LOWEST:
+            return f"up to {held[-1]}"
+        return " to ".join(dict.fromkeys((held[0], held[-1])))
 
     def overlaps(self, other: Range) -> bool:
         """Whether a release may be in both."""

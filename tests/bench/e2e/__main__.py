@@ -34,6 +34,7 @@ from tests.bench.bars import THROUGH_API_SERVER, beside
 from tests.bench.e2e.interpreter import about
 from tests.bench.e2e.variants import GO, NAMES, Variant, installed
 from tests.bench.objects import sparse
+from tests.bench.plot import PICTURE, drawn
 from tests.bench.report import PAGE, Row, Table, document, machine, markdown, published
 from tests.bench.timing import cpu_of, memory_of
 from tests.e2e.assets import assets
@@ -257,6 +258,7 @@ def main() -> None:
         options.json.write_text(document(where, tables))
     if options.publish:
         PAGE.write_text(published(PAGE.read_text(), "bench-e2e", markdown(where, tables)))
+        PICTURE.write_text(drawn(PAGE.read_text()))
 
 
 if __name__ == "__main__":

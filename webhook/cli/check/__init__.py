@@ -13,7 +13,7 @@ from webhook.cli import manifests
 from webhook.cli.check.fixing import fixed
 from webhook.cli.exits import FINDINGS, GOOD
 from webhook.cli.input.configuration import configured
-from webhook.cli.input.flags import FAILING, add_arguments, add_output
+from webhook.cli.input.flags import COUNTS, FAILING, add_arguments, add_output
 from webhook.cli.manifests import Outcomes
 from webhook.cli.output import say
 from webhook.cli.report import text
@@ -22,7 +22,7 @@ from webhook.cli.report.formats import FORMATS, rendered
 from webhook.cli.report.ignoring import known_codes
 from webhook.cli.report.report import Report
 from webhook.cli.report.text import Style
-from webhook.cli.shell.parser import Commands, command
+from webhook.cli.shell.parser import Commands, command, group
 from webhook.library.findings import Severity
 
 __all__ = ["add_parser", "run"]
@@ -45,6 +45,7 @@ def add_parser(commands: Commands) -> None:
         "check",
         "Validate manifests offline, as `kubectl apply --dry-run=server` does in a cluster.",
         _EXAMPLES,
+        "FILE ...",
     )
     add_arguments(parser)
     quiet = "print only objects with findings, and no summary"
@@ -53,21 +54,22 @@ def add_parser(commands: Commands) -> None:
         "and, where one of several other objects is chosen for it, all of them with the reasons"
     )
     add_output(parser, ("text", *FORMATS), quiet, verbose)
-    parser.add_argument(
+    add = group(parser, COUNTS).add_argument
+    add(
         "--strict",
         action="store_true",
         default=None,
         help="report every file that cannot be read, also one that names no API group with rules or a definition, and "
         "fail if nothing is checked",
     )
-    parser.add_argument(
+    add(
         "--min-checked",
         type=_count,
         metavar="N",
         help="fail with code 2 if fewer objects are checked, such as none because of a wrong path (default 0; 1 with "
         "--strict)",
     )
-    add = parser.add_argument_group("changes").add_argument
+    add = group(parser, "changes").add_argument
     add("--diff", action="store_true", help="also print what the gate and the schema would fill in, with the reasons")
     add("--fix", action="store_true", help="write what is unambiguous: misspelt fields, missing quotes, letter case")
     add(

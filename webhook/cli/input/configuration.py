@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.admission.errors import Problem, SettingsError
 from webhook.cli.output import say
+from webhook.cli.shell.parser import Flags
 from webhook.engine.releases.released import UNKNOWN
 from webhook.facts.settings import Behaviour, Settings
 from webhook.manifests.contents import Contents
@@ -52,15 +53,15 @@ class _File(NamedTuple):
     inside: Path | None = None
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+def add_arguments(flags: Flags) -> None:
+    flags.add_argument(
         "--config",
         type=Path,
         metavar="FILE",
         help=f"configuration (default: {FILE} in this folder, or in one above it within the repository)",
     )
-    parser.add_argument("--no-config", action="store_true", help=f"read no {FILE}")
-    parser.add_argument(
+    flags.add_argument("--no-config", action="store_true", help=f"read no {FILE}")
+    flags.add_argument(
         "--untrusted",
         action="store_true",
         help=f"the FILEs are a stranger's: read no {FILE}, and judge by no definition among them that replaces one of "

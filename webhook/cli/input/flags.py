@@ -12,11 +12,17 @@ from webhook.admission.errors import Problem
 from webhook.cli import choices
 from webhook.cli.input import configuration
 from webhook.cli.input.substitute import Substitute
+from webhook.cli.shell.parser import Flags, group
 from webhook.library.findings import Severity
 from webhook.manifests.reading import Manifests
 from webhook.policy import Profile
 
-__all__ = ["FAILING", "add_arguments", "add_output", "add_paths", "add_rules", "excluded"]
+__all__ = ["COUNTS", "FAILING", "add_arguments", "add_output", "add_paths", "add_rules", "excluded"]
+
+_READ: Final = "what to read"
+_BESIDE: Final = "what else the cluster has"
+COUNTS: Final = "what counts"
+"""A group of flags, of which a command may have more."""
 
 FAILING: Final = {"error": (Severity.ERROR,), "warning": tuple(Severity), "never": ()}
 """A choice of --fail-on, and the findings for which the exit code is then 1."""
@@ -25,13 +31,46 @@ FAILING: Final = {"error": (Severity.ERROR,), "warning": tuple(Severity), "never
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags of `check`, `normalise` and `explain`."""
     add_paths(parser, "+", "manifest or folder; - reads stdin")
-    parser.add_argument(
+    _add_builds(group(parser, _READ))
+    _add_surroundings(group(parser, _BESIDE))
+    add_rules(parser)
+    parser.set_defaults(verbose=False, old=[], git=None, commit=None, strict=True, all=False)
+
+
+def _add_builds(flags: Flags) -> None:
+    """What to make of the files before they are judged."""
+    flags.add_argument(
         "--kustomize",
         action="store_true",
         help="build the folders that have a kustomization with `kustomize build` or `kubectl kustomize`, and check "
         "what they make instead of their files; not for files of a stranger, which decide what these programs read",
     )
-    parser.add_argument(
+    flags.add_argument(
+        "--load-restrictor",
+        choices=["none", "root"],
+        help="whether kustomizations may use files from above their folder: none, as Flux builds them (default), or "
+        "root (default with --git and --untrusted)",
+    )
+    flags.add_argument(
+        "--substitute",
+        action=Substitute,
+        default={},
+        metavar="NAME=VALUE",
+        help="the value of a variable of Flux, ${NAME}; repeatable. A Kustomization among the FILEs gives values, too",
+    )
+    flags.add_argument(
+        "--substitute-file",
+        action=Substitute,
+        dest="substitute",
+        default={},
+        metavar="FILE",
+        help="file with a line NAME=VALUE for each variable",
+    )
+
+
+def _add_surroundings(flags: Flags) -> None:
+    """What the cluster has besides the files."""
+    flags.add_argument(
         "--view",
         action="append",
         type=Path,
@@ -40,54 +79,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="manifest or folder of existing objects (`kubectl get … -o yaml`) that references may point to, and that "
         "a FILE updates; not checked themselves; repeatable",
     )
-    parser.add_argument(
-        "--load-restrictor",
-        choices=["none", "root"],
-        help="whether kustomizations may use files from above their folder: none, as Flux builds them (default), or "
-        "root (default with --git and --untrusted)",
-    )
-    parser.add_argument(
-        "--substitute",
-        action=Substitute,
-        default={},
-        metavar="NAME=VALUE",
-        help="the value of a variable of Flux, ${NAME}; repeatable. A Kustomization among the FILEs gives values, too",
-    )
-    parser.add_argument(
-        "--substitute-file",
-        action=Substitute,
-        dest="substitute",
-        default={},
-        metavar="FILE",
-        help="file with a line NAME=VALUE for each variable",
-    )
-    parser.add_argument(
-        "--unknown-kinds",
-        choices=["skip", "error"],
-        help="what to do with an object of a kind that has no definition here, nor is built into the API server: skip "
-        "it (default), or refuse it",
-    )
-    parser.add_argument(
+    flags.add_argument(
         "--references",
         choices=["open", "closed"],
         help="whether an object that is in no file may exist in the cluster: open (the default without --view) warns "
         "of it, closed (the default with --view) reports it as missing, as the cluster does",
     )
-    add_rules(parser)
-    parser.set_defaults(verbose=False, old=[], git=None, commit=None, strict=True, all=False)
+    flags.add_argument(
+        "--unknown-kinds",
+        choices=["skip", "error"],
+        help="what to do with an object of a kind that has no definition here, nor is built into the API server: skip "
+        "it (default), or refuse it",
+    )
 
 
 def add_paths(parser: argparse.ArgumentParser, number: str, meaning: str) -> None:
     """The files to read, the definitions beside them, and the configuration."""
     parser.add_argument("files", nargs=number, type=Path, metavar="FILE", help=meaning)
-    parser.add_argument(
+    read = group(parser, _READ)
+    read.add_argument(
         "--exclude",
         action="append",
         default=[],
         metavar="GLOB",
         help="skip files and folders whose path, or the end of it, matches; repeatable",
     )
-    parser.add_argument(
+    configuration.add_arguments(read)
+    group(parser, _BESIDE).add_argument(
         "--crds",
         action="append",
         type=Path,
@@ -96,33 +114,32 @@ def add_paths(parser: argparse.ArgumentParser, number: str, meaning: str) -> Non
         help="CustomResourceDefinition or folder of them, as the cluster has them: objects of these kinds are judged "
         "by them, as are objects whose definition is among the FILEs or in the view; repeatable",
     )
-    configuration.add_arguments(parser)
 
 
 def add_rules(parser: argparse.ArgumentParser) -> None:
     """The rules by which to judge."""
-    parser.add_argument(
+    rules = group(parser, "rules")
+    rules.add_argument(
         "--admission-policies",
         type=Path,
         metavar="DIR",
         help="folder of ValidatingAdmissionPolicies, MutatingAdmissionPolicies, bindings and params, evaluated for "
         "every kind, as the API server does",
     )
-    parser.add_argument(
+    rules.add_argument(
         "--profile",
         choices=[profile.value for profile in Profile],
         help="how strict to be (default standard)",
     )
-    choices.add_packs(parser)
+    choices.add_packs(rules)
     choices.add_arguments(parser)
 
 
 def add_output(parser: argparse.ArgumentParser, formats: Sequence[str], quiet: str, verbose: str) -> None:
-    """The format of the report, which is the first one by default, and what counts; ``quiet`` and ``verbose`` say what
+    """What counts, and the format of the report, which is the first one by default; ``quiet`` and ``verbose`` say what
     these flags do.
     """
-    add = parser.add_argument_group("output").add_argument
-    add("-o", "--output", choices=formats, default=formats[0], help=f"format on stdout (default {formats[0]})")
+    add = group(parser, COUNTS).add_argument
     add("--fail-on", choices=tuple(FAILING), help="findings for which the exit code is 1 (default error)")
     add(
         "--ignore",
@@ -132,6 +149,8 @@ def add_output(parser: argparse.ArgumentParser, formats: Sequence[str], quiet: s
         help="leave out warnings of a code; errors cannot be left out; repeatable. In a manifest: a comment "
         "`# modelgate: ignore CODE` beside the field, or the annotation modelgate.dev/ignore",
     )
+    add = group(parser, "output").add_argument
+    add("-o", "--output", choices=formats, default=formats[0], help=f"format on stdout (default {formats[0]})")
     add("--color", choices=("auto", "always", "never"), default="auto", help="colour (default auto: on a terminal)")
     add(
         "--docs-url",

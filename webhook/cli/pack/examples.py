@@ -8,7 +8,7 @@ from typing import Any, Final
 from webhook.admission.errors import Problem
 from webhook.cli.cases import is_about
 from webhook.cli.pack.proofs import Placed, RuleKey
-from webhook.cli.repairs import Example, RepairError, run_example, said
+from webhook.cli.rule.repairs import Example, RepairError, run_example, said
 from webhook.engine.catalog import Catalog
 from webhook.engine.releases.operators import forms
 from webhook.policy import DefaultRule

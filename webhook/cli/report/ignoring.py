@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final
 
@@ -45,19 +44,33 @@ def _known(codes: Codes) -> frozenset[str]:
     return codes() | CODES.keys() | KUBERNETES.keys() | retired()
 
 
-_LENGTH: Final = 5  # two letters and three digits
+_MOST: Final = 2
+"""Letters that may be wrong in a code, of which each has five."""
 
 
 def unknown(code: str, codes: Collection[str]) -> str:
-    """Say that a code does not exist, with those that are like it."""
-    same = [each for each in codes if each[:2] == code[:2].upper() and each[2:].isdecimal()]
-    if len(code) == _LENGTH and code[2:].isdecimal():
-        near = sorted(same, key=lambda each: abs(int(each[2:]) - int(code[2:])))[:3]
-    else:
-        near = get_close_matches(code.upper(), same, 3)
-    near = sorted(near) or get_close_matches(code.upper(), list(codes), 3)
+    """Say that a code does not exist, with those that differ in the fewest letters, the nearest numbers first."""
+    written = code.upper()[:20]
+    far = {each: _distance(written, each.upper()) for each in codes}
+    least = [each for each in far if far[each] == min(far.values()) <= _MOST]
+    near = sorted(least, key=lambda each: (abs(_number(each) - _number(written)), each))[:3]
     advice = f"did you mean {' or '.join(near)}?" if near else "`modelgate rule` lists all"
     return f"there is no rule {code}; {advice}"
+
+
+def _distance(one: str, other: str) -> int:
+    """The letters to add, remove or change to make one of the other: Levenshtein's distance."""
+    row = list(range(len(other) + 1))
+    for number, letter in enumerate(one, 1):
+        above, row = row, [number]
+        for place, each in enumerate(other):
+            row.append(min(row[-1] + 1, above[place + 1] + 1, above[place] + (letter != each)))
+    return row[-1]
+
+
+def _number(code: str) -> int:
+    """The number in a code, of which a written one may have too few or too many digits."""
+    return int(f"{''.join(filter(str.isdecimal, code))}000"[:3])
 
 
 def kept(

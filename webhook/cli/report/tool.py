@@ -22,4 +22,4 @@ def rule_page(code: str, docs: str) -> str:
     page = next((api for api, pack in built_in().items() if code[:2] in pack.codes), "")
     if not page:
         return ""
-    return f"{docs.rstrip('/')}/codes/{code.lower()}/" if docs else f"docs/rules/{page}.md"
+    return f"{docs.rstrip('/')}/codes/{code.lower()}.html" if docs else f"docs/rules/{page}.md"

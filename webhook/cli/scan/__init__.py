@@ -48,6 +48,7 @@ def add_parser(commands: Commands) -> None:
         "Judge every stored object of the kinds that Modelgate covers, as if it were created now: rules change, and "
         "objects that others refer to vanish. It only reads. Give the flags of the cluster's `modelgate serve`.",
         _EXAMPLES,
+        "[FILE ...]",
     )
     add_paths(parser, "*", "manifest or folder of stored objects; - reads stdin. Without it: the cluster")
     add_cluster(parser)

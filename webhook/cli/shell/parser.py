@@ -16,25 +16,39 @@ from webhook.cli.output import say
 if TYPE_CHECKING:
     from webhook.engine.catalog import KnownKind
 
-__all__ = ["Commands", "Parser", "command", "nearest", "unknown_kind"]
+__all__ = ["Commands", "Flags", "Parser", "command", "group", "nearest", "unknown_kind"]
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - argparse has no other name for it
 """Where a command adds its parser."""
+
+Flags: TypeAlias = "argparse._ActionsContainer"  # noqa: SLF001 - as above
+"""A parser, or a group of it."""
 
 _CHOICE: Final = re.compile(r"invalid choice: '(?P<word>[^']*)' \(choose from (?P<choices>.*)\)")
 _UNKNOWN: Final = re.compile(r"unrecognized arguments: (?P<word>--[\w-]+)")
 
 
-def command(commands: Commands, name: str, description: str, epilog: str = "") -> argparse.ArgumentParser:
-    """Add the parser of a command; line breaks in ``epilog``, which holds its examples, stay."""
+def command(
+    commands: Commands, name: str, description: str, epilog: str = "", files: str = ""
+) -> argparse.ArgumentParser:
+    """Add the parser of a command; line breaks in ``epilog``, which holds its examples, stay. ``files`` stands for its
+    usage where that would list too many flags.
+    """
     return commands.add_parser(
         name,
+        usage=f"modelgate {name} [OPTION ...] {files}" if files else None,
         help=COMMANDS[name][1],
         aliases=[alias for alias, of in ALIASES.items() if of == name],
         description=description,
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter if epilog else argparse.HelpFormatter,
     )
+
+
+def group(parser: argparse.ArgumentParser, title: str) -> Flags:
+    """The flags with a title in the help of a command, where several modules add some."""
+    found = (each for each in parser._action_groups if each.title == title)  # noqa: SLF001 - no other way to them
+    return next(found, None) or parser.add_argument_group(title)
 
 
 def nearest(word: str, known: list[str]) -> str:

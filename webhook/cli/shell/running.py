@@ -8,6 +8,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from errno import ENOSPC
 from typing import Final
 
 from webhook.admission import LoadError, ModelgateError, SettingsError
@@ -23,6 +24,7 @@ __all__ = ["parser", "run"]
 RECURSION: Final = 10_000
 """Python frames. Input may be nested 1,024 levels deep (orjson's limit), and a walk takes a few frames per level."""
 
+_FULL: Final = ("cannot write the output: no space is left on the device",)
 _EPILOG: Final = """\
 start here:
   modelgate check manifests/           what a cluster would refuse or warn of
@@ -62,7 +64,8 @@ def run(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE
     except (ModelgateError, GrammarUnavailable, OSError) as error:
-        lines = error.problems if isinstance(error, LoadError) else str(error).splitlines()
+        full = isinstance(error, OSError) and error.errno == ENOSPC and error.filename is None
+        lines = error.problems if isinstance(error, LoadError) else _FULL if full else str(error).splitlines()
         for number, line in enumerate(lines):
             say(f"{line}" if number else f"modelgate {command}: {line}", sys.stderr)
         return USAGE if isinstance(error, SettingsError) else FAILED

@@ -1,0 +1,194 @@
+"""`modelgate rule`: explain one rule, with an object in which it fires and the same object repaired."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from textwrap import fill, indent
+from typing import Final
+
+from webhook.cli import choices
+from webhook.cli.exits import GOOD, USAGE
+from webhook.cli.output import say
+from webhook.cli.report.ignoring import unknown
+from webhook.cli.report.podcodes import KUBERNETES, pod_code, retired
+from webhook.cli.rule.found import Found, all_rules, example, place, repairs, rules
+from webhook.cli.rule.shown import Shown, shown, yaml_of
+from webhook.cli.shell.parser import Commands, command
+from webhook.engine import catalog
+from webhook.engine.catalog import Catalog, KnownKind
+from webhook.engine.releases.operators import forms
+from webhook.library.findings import CODES
+from webhook.policy import Action, DefaultRule, Expression, FactValue, ValidationRule
+
+__all__ = ["Found", "Shown", "add_parser", "explained", "page_of", "run", "without_rule", "yaml_of"]
+
+
+def add_parser(commands: Commands) -> None:
+    parser = command(
+        commands,
+        "rule",
+        "Explain the rule with a code, such as LK205: why it exists, with an object in which it fires, and "
+        "the same object repaired.",
+    )
+    parser.add_argument("code", nargs="?", metavar="CODE", help="the code of a finding; without it, list all codes")
+    choices.add_packs(parser)
+    parser.add_argument("--source", action="store_true", help="print the Python that its expressions compile to")
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.code is not None and options.code.lower() in CODES:
+        print(f"{options.code.lower()}\n\n{fill(CODES[options.code.lower()], 100)}")
+        return GOOD
+    if options.code is not None and (told := pod_code(options.code.upper())):
+        print("\n".join(told))
+        return GOOD
+    loaded = catalog.load(packs=options.packs)
+    if options.code is None:
+        print("\n".join(_list(loaded)))
+        return GOOD
+    code = options.code.upper()
+    if found := list(rules(code, loaded)):
+        print("\n\n".join("\n".join(_told(each, loaded, source=options.source)) for each in found))
+        return GOOD
+    said = unknown(options.code, [*sorted(loaded.codes()), *KUBERNETES, *CODES])
+    letters = {each for pack in loaded.packs.values() for each in pack.codes}
+    more = "" if code[:2] in letters else " (of a folder of your own: add --policies DIR)"
+    say(f"modelgate rule: {said}{more}", sys.stderr)
+    return USAGE
+
+
+def _told(found: Found, loaded: Catalog, *, source: bool) -> Iterator[str]:
+    return _sources(*found) if source else _explain(found, _example(found, loaded))
+
+
+def _example(found: Found, loaded: Catalog) -> Shown | None:
+    case = example(found, loaded)
+    return None if case is None else shown(case, loaded)
+
+
+def explained(loaded: Catalog) -> Iterator[tuple[Found, Shown | None]]:
+    """Every rule, with its example."""
+    known = list(repairs(sorted({known.api for known in loaded.kinds.values()}), loaded))
+    for each in all_rules(loaded):
+        case = example(each, loaded, known)
+        yield each, None if case is None else shown(case, loaded)
+
+
+def without_rule() -> dict[str, list[str]]:
+    """The lines that explain each code that has no rule here: Kubernetes', and those of rules that are gone."""
+    return {code: pod_code(code) or [] for code in (*KUBERNETES, *sorted(retired()))}
+
+
+def page_of(code: str, known: KnownKind, loaded: Catalog) -> tuple[str, str]:
+    """A sentence about the rule of a kind, and its page without the example; "" if the kind has no such rule."""
+    found = ((rule, form) for form in forms(loaded) for rule in form.kinds[known.gvk].policy.rules if rule.code == code)
+    for rule, form in found:
+        sentence = f"{' '.join(rule.docs.split()).partition('. ')[0].rstrip('.')}."
+        more = f"`modelgate rule {code}` shows an object in which it fires, and the same object repaired."
+        return sentence, "\n".join((*_explain(Found(rule, form.kinds[known.gvk], form), None), "", more))
+    return "", ""
+
+
+def _list(loaded: Catalog) -> Iterator[str]:
+    """Every code, with its kinds and its place."""
+    rules: dict[str, tuple[str, list[str]]] = {}
+    for form in forms(loaded):
+        for known in form.kinds.values():
+            for rule in known.policy.rules:
+                rules.setdefault(rule.code, (place(rule, [known]), []))[1].append(known.gvk.kind)
+    for code, (where, kinds) in sorted(rules.items()):
+        yield f"{code}  {', '.join(dict.fromkeys(kinds))}: {where or 'the object'}"
+    yield from (f"{code}  every kind with pods: Kubernetes' own rules" for code in KUBERNETES)
+    yield from (f"{code}  a finding without a rule" for code in CODES)
+
+
+def _explain(found: Found, example: Shown | None) -> Iterator[str]:
+    rule, gvk = found.rule, found.known.gvk
+    yield f"{rule.code}: {found.names} ({gvk.group}/{gvk.version}), {found.where or 'the object'}"
+    if found.releases:
+        yield f"Valid for {found.releases}."
+    yield ""
+    if isinstance(rule, DefaultRule):
+        yield f"Sets {rule.path} where it is absent: {rule.because}."
+    else:
+        strict = ", a denial under the strict profile" if rule.strict else ""
+        yield f"{'A denial' if rule.action is Action.DENY else 'A warning'}{strict}."
+    if rule.docs:
+        yield f"\n{fill(rule.docs, 100)}"
+    if example is not None:
+        yield from _lines(example, _TITLES[isinstance(rule, DefaultRule)])
+    yield ""
+    if rule.when is not None:
+        yield f"when   {_one_line(rule.when.source)}"
+    if isinstance(rule, DefaultRule):
+        yield f"value  {_one_line(rule.value.source)}"
+    else:
+        yield f"rule   {_one_line(rule.rule.source)}"
+
+
+_TITLES: Final = (("bad", "good"), ("applies", "does not apply"))
+"""Of the examples of a rule, and of a default."""
+
+
+def _lines(example: Shown, titles: tuple[str, str]) -> Iterator[str]:
+    """Both objects, what the first one gets, and what else must be in the cluster."""
+    yield f"\n{titles[0]}: {example.title}"
+    yield _yaml(example.bad)
+    if example.stored is not None:
+        yield f"  stored before:\n{_yaml(example.stored)}"
+    if example.cluster:
+        yield f"  in the cluster:\n{_yaml(*example.cluster)}"
+    yield from (f"  → {text}" for text in example.said)
+    yield f"\n{titles[1]}:"
+    yield _yaml(example.good)
+    if example.added:
+        yield f"  added or changed in the cluster:\n{_yaml(*example.added)}"
+
+
+def _yaml(*objects: dict[str, object]) -> str:
+    return indent(yaml_of(*objects), "    ")
+
+
+def _sources(rule: DefaultRule | ValidationRule, known: KnownKind, loaded: Catalog) -> Iterator[str]:
+    """The generated function of each expression of a rule, and of the variables that they read."""
+    if isinstance(rule, DefaultRule):
+        parts = {"when": rule.when, "value": rule.value}
+    else:
+        parts = {"when": rule.when, "rule": rule.rule, "messageExpression": rule.message_expression}
+    expressions = {name: part for name, part in parts.items() if isinstance(part, Expression)}
+    read = {name for part in expressions.values() for name in part.variables}
+    variables = {f"variables.{name}": part for name, part in known.policy.variables.items() if name in read}
+    if isinstance(rule, ValidationRule):
+        screen = loaded.prepared(known).prepare().rules
+        alone = () if screen is None else (known.policy.validations[index].code for index in screen.others)
+        whether = "has no form in" if rule.code in alone else "is part of"
+        yield f"{rule.code} {whether} the function of all rules of the kind"
+        yield ""
+    for name, expression in (expressions | variables).items():
+        yield f"{rule.code} {name}: {_one_line(expression.source)}"
+        yield indent("\n".join(_source(expression)), "  ")
+        yield ""
+    if isinstance(rule, DefaultRule) and isinstance(rule.value, FactValue):
+        yield f"{rule.code} value: {rule.value.source} (a fact, copied as it is)"
+
+
+def _source(expression: Expression) -> Iterator[str]:
+    generated = expression.program.generated()
+    if generated is None:
+        yield "no generated function: the interpreter evaluates this expression"
+        return
+    yield f"cost at most: {'depends on the values' if generated.bound is None else generated.bound}"
+    yield from (f"k{index} = {_constant(value)}" for index, value in enumerate(generated.constants))
+    yield generated.text.rstrip()
+
+
+def _constant(value: object) -> str:
+    """A function by its qualified name, anything else by its representation."""
+    name = getattr(value, "__qualname__", None)
+    return f"{value.__module__}.{name}" if name else repr(value)
+
+
+def _one_line(source: str) -> str:
+    return " ".join(source.split())
