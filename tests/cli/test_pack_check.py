@@ -6,6 +6,8 @@ import pytest
 import yaml
 
 from tests.cli.test_packs import CRD
+from tests.cli.test_references import POLICY as REFERENCES
+from tests.cli.test_references import pack_at
 from webhook.cli import main
 
 Capture = pytest.CaptureFixture[str]
@@ -53,6 +55,21 @@ cases:
   repairs: {AC301: {spec.size: 2}}
 """
 
+QUEUED = """\
+apiVersion: modelgate.dev/v1alpha1
+kind: Cases
+target: {group: acme.example.com, version: v1, kind: Widget}
+cases:
+- name: a queue
+  spec: {queue: q, size: 1}
+  others: [{apiVersion: acme.example.com/v1, kind: Queue, metadata: {name: q, namespace: default}, spec: {most: 5}}]
+  expect: {}
+- name: a misspelt field
+  spec: {queue: q, size: 1}
+  others: [{apiVersion: acme.example.com/v1, kind: Queue, metadata: {name: q, namespace: default}, spec: {mos: 5}}]
+  expect: {deny: [AC402]}
+"""
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -80,6 +97,18 @@ def test_a_good_pack_has_no_problem(folder: Path, capsys: Capture) -> None:
 
 ALWAYS = "{code: AC202, at: spec, rule: 'false', message: do not use it, docs: It is gone., action: Warn}"
 PLANTED = {
+    "a number of another sort": (
+        "widget.yaml",
+        "code: AC201",
+        "code: AC109",
+        "AC109: use another number: after the let",
+    ),
+    "a rule that fails for 0": (
+        "widget.yaml",
+        "rule: self <= object.spec.most",
+        "rule: self * (6 / object.spec.most) <= 6",
+        "AC301: case 'more than most': with 0 at spec.most, rule AC301 could not be evaluated: div",
+    ),
     "another field": (
         "cases/widget.yaml",
         "AC301 spec.size",
@@ -165,6 +194,20 @@ def test_a_planted_fault_is_found(file: str, old: str, new: str, message: str, f
     code, lines = checked(folder, capsys)
     assert code == 1, lines
     assert message in "\n".join(lines)
+
+
+def test_a_rule_about_objects_that_are_only_not_among_the_files_is_found(tmp_path: Path, capsys: Capture) -> None:
+    """A reference without `unseen` refuses in a check of files, and so does a value that is 0 without its object."""
+    policy = REFERENCES.replace("    unseen: \"'Queue ' + facts.queue.name\"\n", "")
+    assert policy != REFERENCES
+    pack = pack_at(tmp_path, policy)
+    (pack / "cases").mkdir()
+    (pack / "cases" / "widget.yaml").write_text(QUEUED)
+    code, lines = checked(pack, capsys)
+    assert code == 1
+    said = "\n".join(lines)
+    assert "AC401: case 'a queue': without the other objects it refuses this one, also where they are unknown" in said
+    assert "case 'a misspelt field': others[0].spec.mos: unknown field; did you mean most" in said
 
 
 def test_without_a_pack_file_it_says_what_to_write(folder: Path, capsys: Capture) -> None:

@@ -123,6 +123,17 @@ def test_the_configuration_names_them(folder: Path, capsys: Capture, monkeypatch
     assert "AC201" in run(capsys, "check", "objects.yaml")[1]
 
 
+@pytest.mark.parametrize("command", [("rule", "AC201"), ("fields", "Widget"), ("export", "policies", "Widget")])
+def test_commands_about_rules_know_those_of_the_configuration(
+    command: tuple[str, ...], folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    subprocess.run(["git", "init", "-q"], check=True)
+    Path(".modelgate.yaml").write_text("policies: [packs]\n")
+    code, text = run(capsys, *command)
+    assert code == 0, text
+
+
 def test_those_of_a_configuration_are_not_read_at_a_commit(
     folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,6 +105,16 @@ def test_a_default_takes_a_value_of_the_other_object(gate: Gate) -> None:
     assert of_widget(gate, QUEUE, an_object("Widget", "a", queue="fast")).object["spec"]["size"] == 5
 
 
+def test_a_field_may_say_what_counts_where_it_is_absent(tmp_path: Path) -> None:
+    policy = POLICY.replace("type: integer}", "type: integer, default: 100}").replace(
+        "type: strings}", "type: strings, default: [red]}"
+    )
+    gate = Gate(policies=pack_at(tmp_path, policy))
+    open_queue = an_object("Queue", "fast")
+    assert of_widget(gate, open_queue, an_object("Widget", "a", queue="fast", size=99)).codes == set()
+    assert of_widget(gate, open_queue, an_object("Widget", "a", queue="fast", size=101)).codes == {"AC402"}
+
+
 def test_it_is_looked_up_in_the_namespace_of_the_object(gate: Gate) -> None:
     verdict = of_widget(gate, QUEUE, an_object("Widget", "a", namespace="c", queue="fast", size=6))
     assert verdict.codes == {"AC401"}
@@ -141,6 +151,8 @@ def test_an_object_of_a_wrong_shape_says_nothing(gate: Gate) -> None:
         ("kind: Queue\n", "kind: Queue\n    namespaced: false\n", "Queue is in a namespace: set namespaced: true"),
         ("path: spec.queue\n", "path: spec.queue[*]\n", "must be the path of one field"),
         ("type: integer}", "type: int}", "Input should be 'boolean', 'integer'"),
+        ("type: integer}", "type: integer, default: many}", "default: 'many' is not of type integer"),
+        ("type: strings}", "type: strings, default: [1]}", "default: [1] is not of type strings"),
         ("kind: Queue", "kind: queue", "should match pattern"),
         ("open: {", "found: {", "fields.found has the name of what each reference has; use another name"),
         ("facts.queue.most\n", "facts.queue.least\n", "undefined field 'least'"),

@@ -11,6 +11,7 @@ import yaml
 
 from webhook.cli import choices
 from webhook.cli.exits import USAGE
+from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import POD_CODES, catalog
@@ -62,7 +63,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     wanted = options.kind.lower() if options.kind else None
-    loaded = catalog.load(settings=choices.chosen(options), packs=options.packs).kinds.values()
+    loaded = catalog.load(settings=choices.chosen(options), packs=packs(options)).kinds.values()
     kinds = [known for known in loaded if wanted in {None, known.gvk.kind.lower()}]
     if not kinds:
         say(f"modelgate export: {unknown_kind(options.kind, loaded)}", sys.stderr)

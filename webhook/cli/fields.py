@@ -13,6 +13,7 @@ from webhook.admission import patch
 from webhook.admission.stamp import ANNOTATION
 from webhook.cli import choices
 from webhook.cli.exits import USAGE
+from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import catalog
@@ -38,7 +39,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    loaded = list(_kinds(catalog.load(packs=options.packs)))
+    loaded = list(_kinds(catalog.load(packs=packs(options))))
     kinds = [known for known in loaded if options.kind is None or known.gvk.kind.lower() == options.kind.lower()]
     if not kinds:
         say(f"modelgate fields: {unknown_kind(options.kind, loaded)}", sys.stderr)

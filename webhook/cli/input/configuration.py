@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from webhook.cli.input.configurationfile import Configuration
     from webhook.cli.input.repository import Commit
 
-__all__ = ["FILE", "add_arguments", "configured"]
+__all__ = ["FILE", "add_arguments", "configured", "packs"]
 
 FILE: Final = ".modelgate.yaml"
 _SINGLE: Final = (
@@ -95,6 +95,19 @@ def configured(options: argparse.Namespace) -> argparse.Namespace:
     if given.get("admission_policies") is not None:
         given["admission_policies"] = _at(given["admission_policies"], commit)
     return options
+
+
+def packs(options: argparse.Namespace) -> list[Path]:
+    """The folders of rules of --policies, and those of the configuration here or above, for a command about rules.
+
+    Raises:
+        SettingsError: the configuration has a mistake, or is another user's.
+    """
+    file = _file(argparse.Namespace(config=None, no_config=False, untrusted=False), None)
+    found = _read(file)
+    if file is None or found is None:
+        return list(options.packs)
+    return [*options.packs, *(_inside(file.path.parent / each, "policies", file) for each in found.policies)]
 
 
 def _commit(revision: str | None, paths: Sequence[Path]) -> Commit | None:

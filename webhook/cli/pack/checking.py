@@ -54,7 +54,11 @@ def problems_of(api: str, cases: Sequence[Placed], loaded: Catalog) -> Iterator[
     """Everything that is missing in a pack, or wrong."""
     pack = loaded.packs[api]
     yield from _of_pack(pack, loaded, api)
-    places = dict(_places(pack.folder))
+    written = list(_written(pack.folder))
+    for part, (code, _), place in written:
+        if (part == "defaults") != (code[2] == "1"):
+            yield Problem(place, code, "use another number: after the letters, 1 is for defaults, and for nothing else")
+    places = {key: place for _, key, place in written}
     silent = dict(unproved(api, cases, loaded))
     for key, message in ({**dict(without_example(api, cases, loaded)), **silent}).items():
         code, releases = key
@@ -77,8 +81,8 @@ def _of_pack(pack: Pack, loaded: Catalog, api: str) -> Iterator[Problem]:
         yield Problem(pack.place("spec", "codes"), "spec.codes", f"add {', '.join(missing)}: codes begin with it")
 
 
-def _places(folder: Traversable) -> Iterator[tuple[RuleKey, str]]:
-    """Where each rule is written."""
+def _written(folder: Traversable) -> Iterator[tuple[str, RuleKey, str]]:
+    """The rules of policies as they are written: the part of the document, the code with its range, and the place."""
     for file in entries(folder):
         if file.name.endswith((".yaml", ".json")) and file.name != PACK and file.is_file():
             name = str(file) if isinstance(file, Path) else file.name
@@ -86,9 +90,9 @@ def _places(folder: Traversable) -> Iterator[tuple[RuleKey, str]]:
                 yield from _of_document(document.value.get("spec") or {}, document)
 
 
-def _of_document(spec: Mapping[str, object], document: documents.Document) -> Iterator[tuple[RuleKey, str]]:
+def _of_document(spec: Mapping[str, object], document: documents.Document) -> Iterator[tuple[str, RuleKey, str]]:
     for part in ("defaults", "validations"):
         rules = spec.get(part)
         for index, rule in enumerate(rules if isinstance(rules, list) else ()):
-            line = document.line_of("spec", part, index)
-            yield (rule["code"], rule.get("operator", "").strip()), f"{document.source}:{line}"
+            place = f"{document.source}:{document.line_of('spec', part, index)}"
+            yield part, (rule["code"], rule.get("operator", "").strip()), place

@@ -11,9 +11,11 @@ from typing import Any, Final
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import Problem
 from webhook.cli.cases import Case, CaseResult, CasesDocument, catalogs, fired_in, run, written
-from webhook.engine import POD_CODES
+from webhook.cluster import MemoryView
+from webhook.engine import POD_CODES, Options
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.releases.operators import forms
+from webhook.library.review import decide
 from webhook.manifests.documents import Document
 from webhook.policy import MISSING, field_path
 
@@ -100,11 +102,22 @@ def faults(cases: Sequence[Placed], loaded: Catalog) -> Iterator[Problem]:
         if names[each.file, each.case.name] > 1:
             yield each.problem("another case of the file has this name; use another one")
         result = run(each.case, each.known, loaded)
-        yield from (each.problem(failure) for failure in result.failures)
+        yield from (each.problem(message) for message in (*result.failures, *_misspelt(each.case, loaded)))
         for code, message in (*_too_long(result), *(_of_a_new_object(each, loaded, tried) if each.is_new else ())):
             if code not in told:
                 told.add(code)
                 yield each.problem(message, code=code)
+
+
+def _misspelt(case: Case, loaded: Catalog) -> Iterator[str]:
+    """Fields of other objects that their definitions do not have: a rule would not see them."""
+    for index, other in enumerate(case.others):
+        group, _, version = str(other.get("apiVersion")).rpartition("/")
+        known = loaded.find(GroupVersionKind(group, version, str(other.get("kind"))))
+        decision = decide(other, None, known, loaded, MemoryView(), Options(strict_fields=True), assigned=True)
+        for cause in decision.validation.causes if known is not None else ():
+            if cause.message.startswith("unknown field") and "is a field of" not in cause.message:  # of a later release
+                yield f"others[{index}].{cause.field}: {cause.message}"
 
 
 def _too_long(result: CaseResult) -> Iterator[tuple[str, str]]:
@@ -152,9 +165,8 @@ def _partial(each: Placed, loaded: Catalog, tried: Counter[tuple[object, ...]]) 
 def _alone(each: Placed, loaded: Catalog) -> Iterator[tuple[str, str]]:
     """The rules that refuse an object for others that are only not among the files, as in a check of a repository."""
     for found, known, alone in each.under(loaded):
-        strict = alone.model_copy(update={"profile": "strict"})
-        refused = {cause.code for cause in run(strict, known, found).validation.causes}
-        without = run(strict.model_copy(update={"others": []}), known, found, complete=False).validation.causes
+        refused = {cause.code for cause in run(alone, known, found).validation.causes}
+        without = run(alone.model_copy(update={"others": []}), known, found, complete=False).validation.causes
         for cause in without:
             if cause.code and cause.code not in refused:
                 advice = "give it `unseen`, or ask for `found` in `when`"

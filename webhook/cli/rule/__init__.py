@@ -10,6 +10,7 @@ from typing import Final
 
 from webhook.cli import choices
 from webhook.cli.exits import GOOD, USAGE
+from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
 from webhook.cli.report.ignoring import unknown
 from webhook.cli.report.podcodes import KUBERNETES, pod_code, retired
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     if options.code is not None and (told := pod_code(options.code.upper())):
         print("\n".join(told))
         return GOOD
-    loaded = catalog.load(packs=options.packs)
+    loaded = catalog.load(packs=packs(options))
     if options.code is None:
         print("\n".join(_list(loaded)))
         return GOOD
