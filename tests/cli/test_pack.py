@@ -13,6 +13,9 @@ from webhook.engine import catalog
 Capture = pytest.CaptureFixture[str]
 
 
+RULE = "- {code: AC201, at: spec.size, rule: self <= 9, message: is too big; use up to 9, docs: The text says so.}"
+
+
 def made(folder: Path, *crds: Path, **flags: str) -> int:
     more = [f"--{name}={value}" for name, value in flags.items()]
     return main(["pack", "new", *map(str, crds), f"--into={folder}", *more])
@@ -77,8 +80,7 @@ def test_a_stub_that_is_written_out_is_a_rule(crd: Path, tmp_path: Path, capsys:
     folder = tmp_path / "acme"
     made(folder, crd)
     file = folder / "widget.yaml"
-    rule = "- {code: AC201, at: spec.size, rule: self <= 9, message: is too big; use up to 9, docs: The text says so.}"
-    file.write_text(file.read_text().replace("validations: []", f"validations:\n  {rule}"))
+    file.write_text(file.read_text().replace("  # validations:", f"  validations:\n  {RULE}"))
     objects = tmp_path / "w.yaml"
     objects.write_text(
         "apiVersion: acme.example.com/v1\nkind: Widget\nmetadata: {name: a}\nspec: {size: 10, parts: [{name: b}]}\n"
@@ -94,6 +96,26 @@ def test_nothing_is_replaced_without_force(crd: Path, tmp_path: Path, capsys: Ca
     assert "widget.yaml: is there already; use --force to replace it" in capsys.readouterr().err
     assert (tmp_path / "acme" / "widget.yaml").read_text() == "mine"
     assert main(["pack", "new", str(crd), f"--into={tmp_path / 'acme'}", "--force"]) == 0
+
+
+def test_a_second_kind_is_added_and_what_is_there_stays(crd: Path, tmp_path: Path, capsys: Capture) -> None:
+    folder = tmp_path / "acme"
+    made(folder, crd)
+    mine = (folder / "widget.yaml").read_text().replace("  # validations:", f"  validations:\n  {RULE}")
+    (folder / "widget.yaml").write_text(mine)
+    other = yaml.safe_load(crd.read_text())
+    other["metadata"]["name"] = "gadgets.more.example.com"
+    other["spec"]["group"] = "more.example.com"
+    other["spec"]["names"] = {"kind": "Gadget", "plural": "gadgets", "singular": "gadget", "listKind": "GadgetList"}
+    crd.write_text(yaml.safe_dump(other))
+    capsys.readouterr()
+    assert made(folder, crd) == 0
+    assert f"add more.example.com to spec.groups of {folder / 'pack.yaml'}" in capsys.readouterr().out
+    assert (folder / "widget.yaml").read_text() == mine
+    gadget = (folder / "gadget.yaml").read_text()
+    assert "code: AC201" not in gadget
+    assert "code: AC203" in gadget
+    assert main(["test", str(folder)]) == 0
 
 
 def test_letters_are_those_of_no_built_in_pack(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, Final
 
 import yaml
@@ -18,6 +19,7 @@ from webhook.cli.exits import GOOD
 from webhook.cli.output import say
 from webhook.engine import catalog
 from webhook.engine.catalog import KnownKind
+from webhook.engine.releases.packs import NO_PACK, Pack
 from webhook.offline import read_definitions
 from webhook.schema import load_crd
 from webhook.schema.pods import Place, pod_places
@@ -27,13 +29,17 @@ __all__ = ["run"]
 _END: Final = re.compile(r"(?<!\be\.g\.)(?<!\bi\.e\.)(?<=[.;])\s+")
 """Between two sentences: a point within a number or a name ends none."""
 _CHECKABLE: Final = re.compile(
-    r"\b(must|required|at (?:most|least)|mutually exclusive|cannot|can only|only if|only when|only one|not allowed"
+    r"\b(must|required|at (?:most|least)|mutually exclusive|can ?not|can only|only if|only when|only one|not allowed"
     r"|ignored|deprecated|no effect|defaults? to|one of|maximum|minimum|immutable|unless|need(?:s|ed)? to)\b",
     re.IGNORECASE,
 )
-_LONGEST: Final = 160
+_DEFAULT: Final = re.compile(r"\bdefaults? to\b", re.IGNORECASE)
+"""What the schema fills in already, where it does."""
+_LONGEST: Final = 200
 _MOST: Final = 200
 """Stubs of one kind."""
+_KUBERNETES: Final = frozenset({"status", "volumeClaimTemplate", "volumeClaimTemplates"})
+"""Fields that users do not write, or whose texts are Kubernetes' own."""
 
 Node = Mapping[str, Any]
 
@@ -43,35 +49,50 @@ def run(options: argparse.Namespace) -> int:
     found = [each.value for each in read_definitions(options.crds)]
     found = [each for each in found if options.kind in {None, each["spec"]["names"]["kind"]}]
     groups = sorted({each["spec"]["group"] for each in found})
-    if len(groups) != 1:
-        several = f"has definitions of {', '.join(groups)}; give those of one group"
+    if not groups or (len(groups) > 1 and options.into is None):
+        several = f"has definitions of {', '.join(groups)}: give --into DIR"
         message = several if groups else f"does not define {options.kind}"
         raise DocumentError([Problem(", ".join(map(str, options.crds)), "", message)])
     name = re.sub(r"[^a-z0-9-]", "-", groups[0].partition(".")[0])
-    folder, letters = options.into or Path(name), _letters(name)
+    folder = options.into or Path(name)
+    before = NO_PACK if options.force or not folder.is_dir() else Pack.of(folder, trusted=False)
+    letters = before.codes[0] if before.codes else _letters(name)
     texts = {Path("pack.yaml"): _pack(folder.name, name, letters, groups)}
-    codes = (f"{letters}{number}" for number in range(201, 1_000))  # one after the other: a code is of one rule
+    codes = (f"{letters}{number}" for number in range(_first(folder, letters), 1_000))  # a code is of one rule
     for definition in found:
         kind = definition["spec"]["names"]["kind"]
         texts[Path("crds", f"{definition['spec']['names']['plural']}.yaml")] = _dumped(definition)
-        texts[Path(f"{kind.lower()}.yaml")] = _policy(folder.name, definition, codes)
-    _write(folder, texts, force=options.force)
+        if options.force or not (folder / f"{kind.lower()}.yaml").exists():
+            texts[Path(f"{kind.lower()}.yaml")] = _policy(folder.name, definition, codes)
+    written = _write(folder, texts, force=options.force)
+    if not written:
+        there = sorted(folder / path for path in texts)
+        raise DocumentError([Problem(str(each), "", "is there already; use --force to replace it") for each in there])
     loaded = catalog.load(folder)
     cases = {Path("cases", f"{gvk.kind.lower()}.yaml"): _cases(known, loaded) for gvk, known in loaded.kinds.items()}
-    _write(folder, cases, force=options.force)
-    for path in (*texts, *cases):
-        say(str(folder / path))
+    written += _write(folder, cases, force=options.force)
+    for path in written:
+        say(str(path))
+    if before.codes and (more := sorted({*groups} - {*before.groups})):
+        say(f"add {', '.join(more)} to spec.groups of {folder / 'pack.yaml'}")
     say(f"write rules in the policies, and see what is missing by: modelgate pack check {folder}")
     return GOOD
 
 
-def _write(folder: Path, texts: Mapping[Path, str], *, force: bool) -> None:
-    there = [folder / path for path in texts if (folder / path).exists()]
-    if there and not force:
-        raise DocumentError([Problem(str(each), "", "is there already; use --force to replace it") for each in there])
-    for path, text in texts.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
+def _write(folder: Path, texts: Mapping[Path, str], *, force: bool) -> list[Path]:
+    """Write what is not there, with ``force`` all; the paths that were written."""
+    written = [folder / path for path in texts if force or not (folder / path).exists()]
+    for path in written:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(texts[path.relative_to(folder)], encoding="utf-8")
+    return written
+
+
+def _first(folder: Path, letters: str) -> int:
+    """The first number after those of the codes in a folder, also of stubs."""
+    texts = (file.read_text(encoding="utf-8", errors="replace") for file in folder.glob("*.yaml"))
+    taken = (int(found) for text in texts for found in re.findall(rf"\bcode: {letters}(2\d\d)\b", text))
+    return max(taken, default=200) + 1
 
 
 def _letters(name: str) -> str:
@@ -97,7 +118,7 @@ def _policy(folder: str, definition: Node, codes: Iterator[str]) -> str:
     text = _dumped({**head, "spec": {"target": target}})
     stubs = itertools.chain.from_iterable(_stubs(definition, each["name"]) for each in served[:1])
     lines = [f"# Rules for {target['kind']}: each is one of the stubs below, with an expression of CEL.", text.rstrip()]
-    lines.append("  validations: []")
+    lines.append("  # validations:")
     for (path, said), code in zip(itertools.islice(dict.fromkeys(stubs), _MOST), codes, strict=False):
         stub = (f"{path}: {said}", f"- code: {code}", f"  at: {path}", "  rule:", "  message:", "  docs:")
         lines += ["", *(f"  # {line}" for line in stub)]
@@ -112,13 +133,13 @@ def _stubs(definition: Node, version: str) -> Iterator[tuple[str, str]]:
 
 def _asked(node: Node, path: tuple[str, ...], pods: Place | None) -> Iterator[tuple[str, str]]:
     """Path and sentence of what the texts below a node ask for; what a schema says by itself is judged already."""
-    if pods is not None and pods.kind:
+    if (pods is not None and pods.kind) or (path and path[-1] in _KUBERNETES):
         return
     if path and path[0] in {"spec", "metadata"} and path != ("metadata",):
         for sentence in _END.split(" ".join(str(node.get("description", "")).split())):
-            if _CHECKABLE.search(sentence):
-                shown = "".join(each for each in sentence.strip() if each.isprintable())
-                yield ".".join(path).replace(".[*]", "[*]"), shown[:_LONGEST]
+            if _CHECKABLE.search(sentence) and not ("default" in node and _DEFAULT.search(sentence)):
+                text = "".join(each for each in sentence.strip() if each.isprintable())
+                yield ".".join(path).replace(".[*]", "[*]"), shorten(text, _LONGEST, placeholder=" …")
     for name, child in (node.get("properties") or {}).items():
         if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and isinstance(child, Mapping):
             yield from _asked(child, (*path, name), None if pods is None else pods.children.get(name))
