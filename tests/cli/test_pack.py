@@ -93,7 +93,7 @@ def test_nothing_is_replaced_without_force(crd: Path, tmp_path: Path, capsys: Ca
     assert made(tmp_path / "acme", crd) == 0
     (tmp_path / "acme" / "widget.yaml").write_text("mine")
     assert made(tmp_path / "acme", crd) == 2
-    assert "widget.yaml: is there already; use --force to replace it" in capsys.readouterr().err
+    assert "pack.yaml: is there already; use --force to replace it" in capsys.readouterr().err
     assert (tmp_path / "acme" / "widget.yaml").read_text() == "mine"
     assert main(["pack", "new", str(crd), f"--into={tmp_path / 'acme'}", "--force"]) == 0
 
