@@ -97,6 +97,7 @@ def test_an_invalid_review_is_malformed(body: bytes, message: str) -> None:
         ({"object": {**MODEL, "metadata": {"namespace": "x"}}}, "metadata.namespace"),
         ({"operation": "UPDATE", "oldObject": {**MODEL, "kind": "Pod"}}, "request.oldObject is"),
         ({"resource": {"group": "apps", "version": "v1", "resource": "models"}}, "belong to different APIs"),
+        ({"subResource": "status", "resource": None}, "request.resource is missing; a subresource is part"),
     ],
 )
 def test_a_review_that_contradicts_itself_is_malformed(changes: dict[str, Any], message: str) -> None:

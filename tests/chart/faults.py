@@ -98,6 +98,11 @@ def break_glass(world):
     world.webhook()["failurePolicy"] = "Ignore"
 
 
+@fault("only-warns", 'gate.profile="audit"')
+def a_trial(_world):
+    pass
+
+
 @fault("namespace-excluded", 'webhooks.namespaceSelector={"matchLabels":{"gate":"on"}}')
 def some_namespaces_only(_world):
     pass

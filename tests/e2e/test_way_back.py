@@ -61,7 +61,7 @@ def failure_policy(cluster):
 def documented(number):
     """The kubectl commands of a step of the section Break-glass, without the name of the program."""
     page = (CHECKOUT / "docs/operations.md").read_text().partition("## Break-glass")[2].partition("\n## ")[0]
-    step = page.partition(f"\n{number}. ")[2].partition(f"\n{number + 1}. ")[0].partition("\nThe end of it")[0]
+    step = page.partition(f"\n{number}. ")[2].partition(f"\n{number + 1}. ")[0]
     commands = re.findall(r"^ +kubectl (.+)$", step.replace("\\\n", " "), re.MULTILINE)
     return [[word.strip("'") for word in re.findall(r"'[^']*'|\S+", command)] for command in commands]
 
@@ -85,10 +85,40 @@ def test_break_glass_and_its_end_are_the_commands_of_the_page(cluster):
 
 
 def test_configurations_that_were_deleted_to_get_the_gate_out_of_the_way_come_back(cluster):
-    run(cluster, 4)
+    run(cluster, 1)
     assert "configuration-missing" in {check for check, _ in diagnosed(cluster)}
     cluster.helm(*UPGRADE, "--force-conflicts")
     assert failure_policy(cluster) == "Fail"
+
+
+EXCLUDED = json.dumps(
+    {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["rescue"]}]},
+    separators=(",", ":"),
+)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "check"),
+    [
+        ("--set=gate.profile=audit", "--set=gate.profile=standard", "only-warns"),
+        (
+            f"--set-json=webhooks.namespaceSelector={EXCLUDED}",
+            "--set-json=webhooks.namespaceSelector=null",
+            "namespace-excluded",
+        ),
+    ],
+)
+def test_a_state_of_an_upgrade_is_told_and_ended_by_the_words_of_the_page(cluster, begin, end, check):
+    page = (CHECKOUT / "docs/operations.md").read_text()
+    for flag in (begin, end):
+        name, _, value = flag.partition("=")
+        assert f"{name} {value}" in page or f"{name} '{value}'" in page
+    cluster.helm(*UPGRADE, "--force-conflicts", begin)
+    assert check in {found for found, _ in diagnosed(cluster)}
+    cluster.helm(*UPGRADE, "--force-conflicts")
+    assert check in {found for found, _ in diagnosed(cluster)}, "it is a value, so it stays"
+    cluster.helm(*UPGRADE, "--force-conflicts", end)
+    assert check not in {found for found, _ in diagnosed(cluster)}
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,8 @@ def _request(raw: dict[str, Any], size: int) -> Request:
         raise Malformed("request.uid is missing; the response must repeat it")
     if request.operation not in _OPERATIONS:
         raise Malformed(f"request.operation must be one of {', '.join(_OPERATIONS)}, not {_shown(request.operation)}")
+    if request.subresource and not request.resource:
+        raise Malformed("request.resource is missing; a subresource is part of a resource")
     if not request.subresource and api != (request.kind.group, request.kind.version):
         raise Malformed(
             f"request.kind ({request.kind}) and request.resource "

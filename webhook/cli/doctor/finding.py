@@ -78,6 +78,11 @@ CHECKS: Final[Mapping[str, Check]] = {
         "While the gate is down, invalid objects are stored.",
         "Set webhooks.validating.failurePolicy=Fail, unless this is a break-glass state.",
     ),
+    "only-warns": Check(
+        WARNING,
+        "The gate refuses nothing: what cannot work is stored with a warning.",
+        "Set gate.profile=standard when the break-glass state, or the trial, is over.",
+    ),
     "namespace-excluded": Check(
         WARNING,
         "Objects that do not match are not reviewed.",

@@ -9,6 +9,7 @@ from typing import Any, Final
 from webhook.cli.doctor.finding import Finding
 from webhook.cli.doctor.snapshot import COMPONENT, INSTANCE, NAME, Installation, Object, named, selects
 from webhook.engine.catalog import Catalog
+from webhook.policy import Profile
 
 __all__ = ["check"]
 
@@ -45,6 +46,8 @@ def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
             yield Finding("configuration-missing", f"{kind} {name}", "the configuration does not exist")
         if found.name in own:
             yield from _kinds(own[found.name], found, catalog)
+    if found.flags().profile == Profile.AUDIT:
+        yield Finding("only-warns", named(found.gate), "its profile is audit")
     for each in configurations:
         for webhook in filter(lambda one: one.get("rules"), each.get("webhooks") or []):
             yield from _webhook(each, webhook, found)
