@@ -9,11 +9,25 @@ from tests.shared import ROOT
 
 README = (ROOT / "README.md").read_text()
 
-MODEL = """\
+VARIANT = """\
+apiVersion: llmd.ai/v1alpha1
+kind: VariantAutoscaling
+metadata: {name: chat, namespace: team}
+spec:
+  modelID: meta/llama-3.1-8b
+  variantID: meta/llama-3.1-8b-A100-4
+  accelerator: A100
+  acceleratorCount: 4
+  sloClassRef: {name: classes, key: premium.yaml}
+  variantProfile:
+    maxBatchSize: 4
+    perfParms: {decodeParms: {beta: "0.41"}, prefillParms: {gamma: "5.2", delta: "0.1"}}
+"""
+MEMORY = """\
 apiVersion: inference.llmkube.dev/v1alpha1
-kind: Model
-metadata: {name: llama}
-spec: {source: "https://huggingface.co/org/repo/blob/main/model.gguf"}
+kind: InferenceService
+metadata: {name: chat, namespace: team}
+spec: {modelRef: llama, resources: {memory: 16GB}}
 """
 SERVICE = """\
 apiVersion: ome.io/v1beta1
@@ -23,17 +37,14 @@ spec:
   model: {name: llama-3-8b, kind: ClusterBaseModel}
   engine: {runner: {name: ome-container, resources: {requests: {memory: 160Gi}, limits: {memory: 80Gi}}}}
 """
-TYPO = """\
-apiVersion: aim.silogen.ai/v1alpha1
-kind: AIMService
-metadata: {name: chat, namespace: team}
-spec: {aimImageName: lama-3-8b}
-"""
 
 
-@pytest.mark.parametrize(("code", "text"), [("LK325", MODEL), ("KP001", SERVICE), ("AI417", TYPO)])
-def test_a_mistake_gets_the_answer_that_the_readme_quotes(code, text):
-    (quoted,) = re.findall(rf"\| `{code} ([^`]*)` \|", README)
-    said = [each.text for each in Gate().check(text).findings if each.code == code]
-    parts = [part.strip() for part in quoted.split("…")]
-    assert any(all(part in each for part in parts) for each in said), said
+@pytest.mark.parametrize(
+    ("code", "text", "refused"), [("LD211", VARIANT, True), ("LS209", MEMORY, False), ("KP001", SERVICE, False)]
+)
+def test_a_mistake_gets_the_answer_that_the_readme_quotes(code, text, refused):
+    ((effect, quoted),) = re.findall(rf"\| ([^|`]*(?:`strict` refused)?): `{code} ([^`]*)` \|", README)
+    assert (effect == "refused") is refused
+    assert quoted in [each.text for each in Gate().check(text).findings if each.code == code]
+    assert Gate().check(text).allowed is not refused
+    assert not Gate(profile="strict").check(text).allowed

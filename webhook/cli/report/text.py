@@ -123,7 +123,8 @@ def summary(report: Report, *, quiet: bool) -> None:
     print(", ".join(counts), file=file)
     for note in report.notes():
         say(note.message, file)
-    first = next((found.code for _, found in report.findings() if found.is_rule), "")
+    rules = [found for _, found in report.findings() if found.is_rule]
+    first = next((found.code for found in sorted(rules, key=lambda each: each.severity is not Severity.ERROR)), "")
     if first:
         page = rule_page(first, report.docs)
         packs = [] if page else [f"--policies={each}" for each in report.packs]
