@@ -39,8 +39,17 @@ def compile(expression: str, schema: Mapping[str, Any], name: str = "self") -> P
 
     Raises:
         CompileFailure: syntax or types; its text has the position, and all errors of types.
+        TypeError: the expression is no text, or the schema no mapping.
     """
+    if not isinstance(expression, str):
+        raise TypeError(f"the expression must be a text (str), not {type(expression).__name__}")
+    if not isinstance(schema, Mapping):
+        raise TypeError(f"the schema must be a mapping, as in a CRD, not {type(schema).__name__}")
     return Environment().with_schema(name, schema).compile(expression)
+
+
+for _error in (BudgetExceeded, CelError, CompileFailure):
+    _error.__module__ = __name__  # as it is imported, and so as it is printed
 
 
 if not TYPE_CHECKING:

@@ -56,7 +56,13 @@ def test_check_escapes_every_field_of_every_kind(file: Path, capsys: pytest.Capt
     assert main(["check", str(file)]) == 1
     out, err = capsys.readouterr()
     assert forged(out, (f"{file}:", "  help: ")) == []
-    assert forged(err, (f"{len(objects()) - len(KINDS)} checked, ", "not checked: ", "`modelgate rule ")) == []
+    assert (
+        forged(
+            err,
+            (f"{len(objects()) - len(KINDS)} checked, ", "not checked: ", "judged as of LLMKube ", "`modelgate rule "),
+        )
+        == []
+    )
     assert r"a\x0a::error file=app.js,line=1::x\x0d\x1b[31m\x9b\u202e\u2028\x23#[stop-commands]y" in out
 
 

@@ -73,7 +73,8 @@ def test_the_name_of_a_file_may_be_any_bytes(tmp_path: Path) -> None:
     file = os.fsencode(tmp_path) + b"/\xff.yaml"
     Path(os.fsdecode(file)).write_text(MODEL)
     done = run("check", str(tmp_path), stdout=subprocess.PIPE)
-    assert (done.returncode, done.stderr) == (0, b"1 checked, 0 refused, 0 with warnings, 0 skipped\n")
+    assert done.returncode == 0
+    assert done.stderr.startswith(b"1 checked, 0 refused, 0 with warnings, 0 skipped\n")
     assert rb"/\udcff.yaml:1: Model " in done.stdout
 
 

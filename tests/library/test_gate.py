@@ -1,5 +1,6 @@
 """The gate as a Python object: what it takes, what it answers, and what it refuses to take."""
 
+import pickle
 import threading
 from copy import deepcopy
 from types import MappingProxyType
@@ -7,7 +8,17 @@ from types import MappingProxyType
 import pytest
 import yaml
 
-from modelgate import CatalogError, DocumentError, Gate, ModelgateError, Settings, SettingsError, Severity
+from modelgate import (
+    CatalogError,
+    DocumentError,
+    Gate,
+    Malformed,
+    ModelgateError,
+    Settings,
+    SettingsError,
+    Severity,
+    cel,
+)
 from tests.definitions import POLICIES, definition
 
 MODEL = {
@@ -98,6 +109,8 @@ def test_many_threads_use_one_gate(gate):
         ([MODEL], "got list"),
         ("", "no object"),
         ("just text", "expected an object, got str"),
+        ("models/llama.yaml", "for a file or a folder, give pathlib.Path('models/llama.yaml')"),
+        ("models/", "give pathlib.Path('models/')"),
         (b"\xff\xfe", "not UTF-8 text"),
         ("a: [", "text:"),
         ({}, "apiVersion: Required value"),
@@ -114,6 +127,42 @@ def test_what_is_not_an_object_is_an_error_that_says_why(gate, given, said):
         gate.check(given)
     assert said in str(error.value)
     assert isinstance(error.value, ModelgateError)
+
+
+@pytest.mark.parametrize(
+    ("name", "namespace", "said"),
+    [
+        ("llma", "team", "Model llma is not among the files given; did you mean llama?"),
+        ("llama", "other", "; there is one in namespace team, and it is looked for in other"),
+        ("llama", None, "; there is one in namespace team, and it is looked for in default"),
+        ("quite-another", "team", "is not among the files given; add it, or use --view"),
+    ],
+)
+def test_what_a_reference_may_mean_is_said(gate, name, namespace, said):
+    model = {**MODEL, "metadata": {"name": "llama", "namespace": "team"}}
+    metadata = {"name": "chat", **({"namespace": namespace} if namespace else {})}
+    service = {**MODEL, "kind": "InferenceService", "metadata": metadata, "spec": {"modelRef": name}}
+    (finding,) = (each for each in gate.check_all([model, service])[1].warnings if each.code == "LS401")
+    assert said in finding.message
+
+
+@pytest.mark.parametrize("given", ["{}", {}, None])
+def test_what_is_not_the_bytes_of_a_review_is_malformed(gate, given):
+    with pytest.raises(Malformed, match="the bytes of an AdmissionReview are expected, not"):
+        gate.admit(given)
+
+
+def test_errors_are_named_as_they_are_imported():
+    assert {each.__module__ for each in (DocumentError, CatalogError, Malformed, SettingsError)} == {"modelgate"}
+    assert {each.__module__ for each in (cel.CompileFailure, cel.CelError, cel.BudgetExceeded)} == {"modelgate.cel"}
+    for error in (Malformed("x"), cel.CelError("y")):
+        assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+@pytest.mark.parametrize(("expression", "schema"), [(5, {}), ("self", None), ("self", "object")])
+def test_an_expression_or_a_schema_of_a_wrong_type_is_said(expression, schema):
+    with pytest.raises(TypeError, match=r"the (expression|schema) must be a "):
+        cel.compile(expression, schema)
 
 
 def test_an_object_that_contains_itself_is_an_error(gate):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from webhook.admission import GroupVersionKind
@@ -44,6 +45,7 @@ class Outcomes(NamedTuple):
     ``given`` is what the paths hold; ``judge`` reviews one more document beside the objects of ``view``; ``codes``
     gives those of all rules. ``at_commit`` are the reviews of the files as --git has them, by themselves. ``unsure``:
     the release of an operator is not known well enough for all rules. ``packs`` are folders of further rules.
+    ``assumed`` are the releases by which objects are judged for want of a better knowledge, by API.
     """
 
     reviews: list[ReviewedManifest]
@@ -57,6 +59,7 @@ class Outcomes(NamedTuple):
     at_commit: Sequence[ReviewedManifest] = ()
     unsure: bool = False
     packs: Sequence[Path] = ()
+    assumed: Mapping[str, str] = MappingProxyType({})
 
 
 def outcomes(options: argparse.Namespace) -> Outcomes:
@@ -110,7 +113,18 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
     remarks = [*decided.remarks, *deviations, *run.judge.remarks]
     view = run.judge.view
     found = Outcomes(shown, remarks, given.problems, given, judge, codes, view, settings, reviews_there, unsure)
-    return found._replace(packs=options.packs)
+    return found._replace(packs=options.packs, assumed=_assumed(run.reviews, run.judge.catalog))
+
+
+def _assumed(reviews: Iterable[ReviewedManifest], catalog: Catalog) -> dict[str, str]:
+    """The releases of operators that nothing names, and that are not the only ones, by API."""
+    judged = {kind_of(each.document.value) for each in reviews if each.reviewed}
+    kinds = (catalog.uncompiled(gvk) for gvk in sorted(judged & catalog.kinds.keys()))
+    return {
+        known.api: str(known.in_force)
+        for known in kinds
+        if known.in_force.by == "documented" and len(known.pack.releases) > 1
+    }
 
 
 class _Run(NamedTuple):

@@ -10,6 +10,7 @@ from webhook.engine.mutation import mutate
 from webhook.engine.native import Native
 from webhook.engine.options import DEFAULT_OPTIONS, NAMESPACE, Options
 from webhook.engine.pods import POD_CODES
+from webhook.engine.rules import UNSEEN
 from webhook.engine.scope import scope_of
 from webhook.engine.validation import validate
 
@@ -17,6 +18,7 @@ __all__ = [
     "DEFAULT_OPTIONS",
     "NAMESPACE",
     "POD_CODES",
+    "UNSEEN",
     "Catalog",
     "KnownKind",
     "Native",

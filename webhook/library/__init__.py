@@ -41,3 +41,6 @@ __all__ = [
     "Table",
     "Verdict",
 ]
+
+for _error in (CatalogError, DocumentError, LoadError, Malformed, ModelgateError, SettingsError):
+    _error.__module__ = "modelgate"  # as it is imported, and so as it is printed

@@ -8,7 +8,7 @@ from typing import Literal
 
 from webhook import engine
 from webhook.admission import review as wire
-from webhook.admission.errors import CatalogError, DocumentError, Problem
+from webhook.admission.errors import CatalogError, DocumentError, Malformed, Problem
 from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
 from webhook.engine.installed import with_installed
@@ -116,6 +116,8 @@ class Gate:
         Raises:
             Malformed: it is not an AdmissionReview, or contradicts itself: answer with HTTP 400.
         """
+        if not isinstance(review, bytes):
+            raise Malformed(f"the bytes of an AdmissionReview are expected, not {type(review).__name__}")
         version, request = wire.decode(review)
         decide = engine.mutate if mutating else engine.validate
         decision = decide(request, self._catalog, self._view, self._as_a_webhook)

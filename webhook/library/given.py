@@ -43,6 +43,9 @@ def documents_of(given: object) -> list[Document]:
         case Path():
             return folders.read_all([given])
         case str():
+            if _is_path(given):
+                said = f"{given[:80]!r} is a text; for a file or a folder, give pathlib.Path({given[:80]!r})"
+                raise DocumentError([Problem(_TEXT, "", said)])
             return _objects(documents.scan_text(given, _TEXT))
         case bytes():
             return _objects(documents.decode(given, _TEXT))
@@ -52,6 +55,11 @@ def documents_of(given: object) -> list[Document]:
             return [Document(_OBJECT, each.line, each.value) for each in found]
     said = f"expected an object (dict), a text (str or bytes) or a pathlib.Path, got {type(given).__name__}"
     raise DocumentError([Problem(_OBJECT, "", said)])
+
+
+def _is_path(text: str) -> bool:
+    """Whether a text looks like the path of a manifest, and like no object."""
+    return not set(text) & set("\n{:") and text.endswith((".yaml", ".yml", ".json", "/"))
 
 
 def _objects(scan: Scan) -> list[Document]:

@@ -11,6 +11,8 @@ from webhook.admission.errors import CatalogError, Problem
 from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Native, Options
 from webhook.engine.catalog import Catalog
+from webhook.facts.nodes import namespace_of
+from webhook.library.nearby import Nearby
 from webhook.library.review import Key, ReviewedManifest, Stored, applied_before, in_cluster, key_of, review
 from webhook.manifests.contents import Contents
 from webhook.manifests.documents import Document
@@ -46,6 +48,7 @@ class Judge:
     stored: Stored
     remarks: tuple[Problem, ...] = ()
     strict_kinds: bool = False
+    nearby: Nearby = field(default_factory=lambda: Nearby(()))
 
     @classmethod
     def beside(
@@ -73,10 +76,11 @@ class Judge:
         objects = [*there.objects.values(), *in_cluster(given, catalog, stored)]
         native, remarks = _native(policies, catalog, objects)
         options = replace(options, native=native)
-        return cls(catalog, options, MemoryView(objects), stored, remarks, strict_kinds)
+        return cls(catalog, options, MemoryView(objects), stored, remarks, strict_kinds, Nearby(objects))
 
     def review(self, document: Document) -> ReviewedManifest:
-        return review(document, self.catalog, self.view, self.options, self.stored, strict_kinds=self.strict_kinds)
+        found = review(document, self.catalog, self.view, self.options, self.stored, strict_kinds=self.strict_kinds)
+        return replace(found, validation=self.nearby.told(found.validation, namespace_of(document.value) or "default"))
 
 
 def _native(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -48,6 +48,7 @@ class Report:
     ``before`` counts the findings that are not new and not listed. ``unjudged`` says which values are not judged, a
     sentence for each reason. ``clean`` counts the objects without findings that are not listed. ``docs`` is the address
     of the site with a page for each rule, "" if it is not known. ``packs`` are folders of further rules.
+    ``assumed``: the releases of operators by which objects are judged, where nothing names them, by API.
     """
 
     objects: list[ObjectReport]
@@ -61,6 +62,7 @@ class Report:
     unjudged: list[Problem] = field(default_factory=list)
     before: int = 0
     packs: Sequence[Path] = ()
+    assumed: Mapping[str, str] = field(default_factory=dict)
 
     def count(self, verdict: Result) -> int:
         return sum(each.verdict is verdict for each in self.objects)
