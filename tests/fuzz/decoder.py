@@ -202,7 +202,7 @@ def main(argv: list[str] | None = None) -> int:
     log = logging.getLogger("modelgate")
     level = log.level
     log.setLevel(logging.CRITICAL)
-    app = application(Gate(catalog=catalog.load()))
+    app = application(Gate(catalog=catalog.load().compiled()))
     counts: Counter[str] = Counter()
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(RECURSION)  # as `modelgate serve` does

@@ -12,6 +12,8 @@ import contextlib
 import http.client
 import json
 import os
+import shlex
+import shutil
 import socket
 import ssl
 import subprocess
@@ -38,11 +40,11 @@ from webhook.policy import field_path
 
 __all__ = ["add_parser", "run"]
 
-_NEXT: Final = """
-Next:
-  modelgate check --diff FILE…     your own manifests, without a cluster
-  modelgate rule LK205             why a rule exists, and how to keep it
-  docs/operations.md               the gate in a cluster, by Helm"""
+_NEXT: Final = {
+    "{command} check --diff FILE…": "your own manifests",
+    "{command} rule LK205": "why a rule exists, and how to keep it",
+    "docs/operations.md": "the gate in a cluster, by Helm",
+}
 
 WIDTH: Final = 80
 """Columns of a small terminal."""
@@ -70,7 +72,11 @@ def run(_options: argparse.Namespace) -> int:
     print(f"{len(scenarios) - len(surprises)} of {len(scenarios)} answers as expected")
     for title in surprises:
         print(f"  not as expected: {title}", file=sys.stderr)
-    print(_NEXT)
+    command = "modelgate" if shutil.which("modelgate") else shlex.quote(os.path.relpath(sys.argv[0]))
+    print("\nNext:")
+    shown = {text.format(command=command): what for text, what in _NEXT.items()}
+    for text, what in shown.items():
+        print(f"  {text:<{max(map(len, shown)) + 4}}{what}")
     return 1 if surprises else 0
 
 
