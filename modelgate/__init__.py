@@ -78,3 +78,6 @@ if not TYPE_CHECKING:  # so that mypy knows the names above and no others
         from webhook import library  # noqa: PLC0415 - loaded when it is first used
 
         return getattr(library, name)
+
+    def __dir__() -> list[str]:
+        return sorted(__all__)

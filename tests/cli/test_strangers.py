@@ -610,3 +610,13 @@ def test_the_cases_of_a_stranger_are_regular_files(target: str, place: str, tree
     (tree / "policies" / place).symlink_to(target if target.startswith("/") else tree / target)
     assert main(["test", "policies"]) == 2
     assert "egular file" in (err := capsys.readouterr().err) or "leads out of its repository" in err
+
+
+def test_a_configuration_that_does_not_count_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(".modelgate.yaml").write_text("failOn: warning\n")
+    Path("m.yaml").write_text(GOOD)
+    assert main(["check", "--untrusted", "m.yaml"]) == 0
+    assert ".modelgate.yaml: not used: the files are a stranger's (--untrusted)" in capsys.readouterr().err

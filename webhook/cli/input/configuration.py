@@ -163,11 +163,15 @@ def _file(options: argparse.Namespace, commit: Commit | None) -> _File | None:
     """
     if options.config is not None:
         return _named(options.config, commit)
-    if options.no_config or (options.untrusted and commit is None):
+    if options.no_config:
         return None
     here = Path.cwd()
     top = top_of(here) or here
     places = [each / FILE for each in (here, *here.parents) if each.is_relative_to(top)]
+    if options.untrusted and commit is None:
+        for each in filter(os.path.lexists, places):
+            say(f"{each}: not used: the files are a stranger's (--untrusted)", sys.stderr)
+        return None
     if commit is not None:
         return _committed([each for each in places if each.is_relative_to(commit.repository.top)], commit)
     path = next(filter(os.path.lexists, places), None)
