@@ -89,7 +89,6 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.library.explained": "the origin of each field, for `explain`",
         "webhook.library.findings": "the findings and their codes",
         "webhook.library.judge": "many documents, each beside the others",
-        "webhook.library.nearby": "what a reference may mean that leads nowhere",
         "webhook.library.kinds": "the kinds that concern a file",
         "webhook.library.review": "one document, for the cases and the tools",
     },
