@@ -42,7 +42,7 @@ __all__ = ["add_parser", "run"]
 
 _NEXT: Final = {
     "{command} check --diff FILE…": "your own manifests",
-    "{command} rule LK205": "why a rule exists, and how to keep it",
+    "{command} rule LK205": "why a rule exists",
     "docs/operations.md": "the gate in a cluster, by Helm",
 }
 
