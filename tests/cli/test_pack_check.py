@@ -6,18 +6,14 @@ import pytest
 import yaml
 
 from tests.cli.test_packs import CRD
+from tests.cli.test_packs import PACK as A_PACK
 from tests.cli.test_references import POLICY as REFERENCES
 from tests.cli.test_references import pack_at
 from webhook.cli import main
 
 Capture = pytest.CaptureFixture[str]
 
-PACK = """\
-apiVersion: modelgate.dev/v1alpha1
-kind: Pack
-metadata: {name: acme}
-spec: {operator: Acme, codes: [AC], groups: [acme.example.com]}
-"""
+PACK = A_PACK % ", groups: [acme.example.com]"
 POLICY = """\
 apiVersion: modelgate.dev/v1alpha1
 kind: Policy

@@ -94,4 +94,8 @@ def chosen(options: argparse.Namespace) -> Settings:
         SettingsError: with every invalid value.
     """
     given = {each.name: value for each in fields(Settings) if (value := getattr(options, each.name, None)) is not None}
-    return settings_of(given, "--")
+    return settings_of(given, _flag)
+
+
+def _flag(name: str) -> str:
+    return "--release" if name == "releases" else f"--{name.replace('_', '-')}"

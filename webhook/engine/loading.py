@@ -122,7 +122,7 @@ class Loader:
         folder = api.joinpath(*below)
         for file in entries(folder) if folder.is_dir() else ():
             if file.name.endswith((".yaml", ".json")) and file.name != TABLE:
-                content = file.read_bytes() if self.built_in else content_of(file)
+                content = content_of(file, trusted=self.built_in)
                 name = "/".join((api.name, *below, file.name))
                 self.digest.update(f"{name}\0{len(content)}\0".encode() + content)
                 yield name if self.built_in else str(file), content.decode()

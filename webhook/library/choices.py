@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -13,8 +13,8 @@ from webhook.policy import Profile
 __all__ = ["checked_settings", "profile_of", "settings_of"]
 
 
-def settings_of(given: Mapping[str, Any], prefix: str = "") -> Settings:
-    """The settings with these values; in an error, their names begin with ``prefix``.
+def settings_of(given: Mapping[str, Any], named: Callable[[str], str] = str) -> Settings:
+    """The settings with these values; ``named`` gives what errors call one.
 
     Raises:
         SettingsError: with every invalid value.
@@ -26,7 +26,8 @@ def settings_of(given: Mapping[str, Any], prefix: str = "") -> Settings:
     try:
         return TypeAdapter(Settings).validate_python(given)
     except ValidationError as error:
-        raise SettingsError([_problem(prefix, item["loc"][0], item["msg"]) for item in error.errors()]) from None
+        found = [(named(str(item["loc"][0])), item["msg"].removeprefix("Value error, ")) for item in error.errors()]
+        raise SettingsError([Problem(name, "", message) for name, message in found]) from None
 
 
 def checked_settings(settings: object) -> Settings:
@@ -53,10 +54,3 @@ def profile_of(name: object) -> Profile:
     raise SettingsError(
         [Problem("profile", "", f"{str(name)[:60]!r}: use {', '.join(each.value for each in Profile)}")]
     )
-
-
-def _problem(prefix: str, name: object, message: str) -> Problem:
-    shown = str(name).replace("_", "-") if prefix else str(name)
-    if prefix and name == "releases":
-        shown = "release"
-    return Problem(f"{prefix}{shown}", "", message.removeprefix("Value error, "))

@@ -26,13 +26,13 @@ def entries(folder: Traversable) -> list[Traversable]:
     return sorted(folder.iterdir(), key=lambda item: item.name)
 
 
-def content_of(file: Traversable) -> bytes:
-    """The content of an entry.
+def content_of(file: Traversable, *, trusted: bool = False) -> bytes:
+    """The content of an entry; one that is ``trusted`` may be anywhere.
 
     Raises:
         OSError: as :func:`webhook.manifests.links.content`, of a file that is not within an archive.
     """
-    return content(file) if isinstance(file, Path) else file.read_bytes()
+    return content(file) if isinstance(file, Path) and not trusted else file.read_bytes()
 
 
 def files(folder: Path) -> list[Path]:

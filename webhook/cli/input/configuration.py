@@ -103,10 +103,12 @@ def packs(options: argparse.Namespace) -> list[Path]:
     Raises:
         SettingsError: the configuration has a mistake, or is another user's.
     """
-    file = _file(argparse.Namespace(config=None, no_config=False, untrusted=False), None)
+    file = _nearest(_places())
     found = _read(file)
-    if file is None or found is None:
-        return list(options.packs)
+    return list(options.packs) if file is None or found is None else _with_packs(options, file, found)
+
+
+def _with_packs(options: argparse.Namespace, file: _File, found: Configuration) -> list[Path]:
     return [*options.packs, *(_inside(file.path.parent / each, "policies", file) for each in found.policies)]
 
 
@@ -138,7 +140,7 @@ def _add_paths(options: argparse.Namespace, file: _File | None, found: Configura
     if found.policies and options.commit is not None:
         message = "are not read at a commit; give them by --policies"
         raise SettingsError([Problem(str(file.name), "policies", message)])
-    options.packs = [*options.packs, *(_inside(folder / each, "policies", file) for each in found.policies)]
+    options.packs = _with_packs(options, file, found)
     if options.admission_policies is None and found.admission_policies is not None:
         options.admission_policies = _inside(folder / found.admission_policies, "admissionPolicies", file)
 
@@ -165,21 +167,30 @@ def _file(options: argparse.Namespace, commit: Commit | None) -> _File | None:
         return _named(options.config, commit)
     if options.no_config:
         return None
-    here = Path.cwd()
-    top = top_of(here) or here
-    places = [each / FILE for each in (here, *here.parents) if each.is_relative_to(top)]
+    places = _places()
     if options.untrusted and commit is None:
         for each in filter(os.path.lexists, places):
             say(f"{each}: not used: the files are a stranger's (--untrusted)", sys.stderr)
         return None
     if commit is not None:
         return _committed([each for each in places if each.is_relative_to(commit.repository.top)], commit)
+    return _nearest(places)
+
+
+def _places() -> list[Path]:
+    """Where a configuration may be, the nearest place first."""
+    here = Path.cwd()
+    top = top_of(here) or here
+    return [each / FILE for each in (here, *here.parents) if each.is_relative_to(top)]
+
+
+def _nearest(places: Sequence[Path]) -> _File | None:
     path = next(filter(os.path.lexists, places), None)
     if path is None:
         return None
     text = _text(path)
-    _check_owner(path, here)
-    return _File(path, str(path), text, top)
+    _check_owner(path, places[0].parent)
+    return _File(path, str(path), text, places[-1].parent)
 
 
 def _named(path: Path, commit: Commit | None) -> _File:

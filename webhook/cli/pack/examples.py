@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from webhook.admission.errors import Problem
 from webhook.cli.cases import is_about
-from webhook.cli.pack.proofs import Placed, RuleKey
+from webhook.cli.pack.proofs import Placed, RuleKey, rules_of
 from webhook.cli.rule.repairs import Example, RepairError, run_example, said
 from webhook.engine.catalog import Catalog
-from webhook.engine.releases.operators import forms
 from webhook.policy import DefaultRule
 
 __all__ = ["example_faults", "without_example"]
@@ -21,9 +20,7 @@ _REMOVES: Final = ("remove", "delete", "no effect", "not enforced")
 
 def without_example(api: str, cases: Sequence[Placed], loaded: Catalog) -> Iterator[tuple[RuleKey, str]]:
     """The rules of an API for which not exactly one case has a repair, and what to write."""
-    found = (form.kinds[gvk] for form in forms(loaded) for gvk in form.kinds if form.uncompiled(gvk).api == api)
-    rules = {(rule.code, rule.operator): rule for known in found for rule in known.policy.rules}
-    for key, rule in sorted(rules.items()):
+    for key, rule in sorted(rules_of(api, loaded).items()):
         has = [
             each for each in cases if rule.code in each.case.repairs and is_about(each.case, each.known, rule, loaded)
         ]

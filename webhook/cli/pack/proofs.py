@@ -17,7 +17,7 @@ from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.releases.operators import forms
 from webhook.library.review import decide
 from webhook.manifests.documents import Document
-from webhook.policy import MISSING, field_path
+from webhook.policy import MISSING, DefaultRule, ValidationRule, field_path
 
 __all__ = ["Placed", "RuleKey", "faults", "placed", "rules_of", "unproved"]
 
@@ -70,10 +70,10 @@ def placed(tables: Iterable[tuple[Document, CasesDocument]], loaded: Catalog) ->
     ]
 
 
-def rules_of(api: str, loaded: Catalog) -> set[RuleKey]:
+def rules_of(api: str, loaded: Catalog) -> dict[RuleKey, DefaultRule | ValidationRule]:
     """All rules of an API, of every release."""
     found = (form.kinds[gvk] for form in forms(loaded) for gvk in form.kinds if form.uncompiled(gvk).api == api)
-    return {(rule.code, rule.operator) for known in found for rule in known.policy.rules}
+    return {(rule.code, rule.operator): rule for known in found for rule in known.policy.rules}
 
 
 def unproved(api: str, cases: Sequence[Placed], loaded: Catalog) -> Iterator[tuple[RuleKey, str]]:
@@ -81,7 +81,7 @@ def unproved(api: str, cases: Sequence[Placed], loaded: Catalog) -> Iterator[tup
 
     An API is looked at as a whole: a policy may be for several kinds, each with cases of its own.
     """
-    outcomes: dict[RuleKey, set[bool]] = {rule: set() for rule in rules_of(api, loaded)}
+    outcomes: dict[RuleKey, set[bool]] = {key: set() for key in rules_of(api, loaded)}
     for each in cases:
         for found, known, alone in each.under(loaded):
             fired = fired_in(run(alone, known, found))
@@ -129,51 +129,49 @@ def _too_long(result: CaseResult) -> Iterator[tuple[str, str]]:
 
 
 def _of_a_new_object(each: Placed, loaded: Catalog, tried: Counter[tuple[object, ...]]) -> Iterator[tuple[str, str]]:
-    yield from _unsteady(each, loaded)
-    yield from _partial(each, loaded, tried)
-    yield from _alone(each, loaded)
-
-
-def _unsteady(each: Placed, loaded: Catalog) -> Iterator[tuple[str, str]]:
-    """The defaults that change, in a second pass, what a first one has made of a new object."""
     for found, known, alone in each.under(loaded):
-        first = run(alone, known, found).mutation.object
-        second = run(alone.model_copy(update={"object": first, "spec": MISSING}), known, found).mutation
-        if second.object != first:
-            for code, path in [(item.code, item.path) for item in second.defaults] or [("", "the object")]:
-                yield code, f"a second pass changes {path}: make the value the same both times"
+        result = run(alone, known, found)
+        yield from _unsteady(result, known, found)
+        yield from _partial(alone, known, found, tried)
+        yield from _alone(result, known, found)
 
 
-def _partial(each: Placed, loaded: Catalog, tried: Counter[tuple[object, ...]]) -> Iterator[tuple[str, str]]:
+def _unsteady(result: CaseResult, known: KnownKind, loaded: Catalog) -> Iterator[tuple[str, str]]:
+    """The defaults that change, in a second pass, what a first one has made of a new object."""
+    first = result.mutation.object
+    second = run(result.case.model_copy(update={"object": first, "spec": MISSING}), known, loaded).mutation
+    if second.object != first:
+        for code, path in [(item.code, item.path) for item in second.defaults] or [("", "the object")]:
+            yield code, f"a second pass changes {path}: make the value the same both times"
+
+
+def _partial(
+    case: Case, known: KnownKind, loaded: Catalog, tried: Counter[tuple[object, ...]]
+) -> Iterator[tuple[str, str]]:
     """The rules that cannot be evaluated of a similar object: a gate would answer with an error. ``tried`` counts how
     often a change was made, so that it is made in a few cases of many.
     """
-    for found, known, alone in each.under(loaded):
-        for change, keys, obj in _similar(written(alone, known)):
-            key = (known.gvk, change, *("*" if isinstance(key, int) else key for key in keys))
-            tried[key] += 1
-            if tried[key] > _TRIALS:
-                continue
-            trial = alone.model_copy(update={"object": obj, "spec": MISSING})
-            for cause in run(trial, known, found).validation.causes:
-                if cause.reason == "InternalError" and cause.code:
-                    text = cause.message.removeprefix("Internal error: ")
-                    advice = "ask with `has` first" if change == "without" else "ask for it first"
-                    yield cause.code, f"{change} {field_path(keys)}, {text}: {advice}"
+    for change, keys, obj in _similar(written(case, known)):
+        key = (known.gvk, change, *("*" if isinstance(key, int) else key for key in keys))
+        tried[key] += 1
+        if tried[key] > _TRIALS:
+            continue
+        trial = case.model_copy(update={"object": obj, "spec": MISSING})
+        for cause in run(trial, known, loaded).validation.causes:
+            if cause.reason == "InternalError" and cause.code:
+                text = cause.message.removeprefix("Internal error: ")
+                advice = "ask with `has` first" if change == "without" else "ask for it first"
+                yield cause.code, f"{change} {field_path(keys)}, {text}: {advice}"
 
 
-def _alone(each: Placed, loaded: Catalog) -> Iterator[tuple[str, str]]:
+def _alone(result: CaseResult, known: KnownKind, loaded: Catalog) -> Iterator[tuple[str, str]]:
     """The rules that refuse an object for others that are only not among the files, as in a check of a repository."""
-    for found, known, alone in each.under(loaded):
-        refused = {cause.code for cause in run(alone, known, found).validation.causes}
-        without = run(alone.model_copy(update={"others": []}), known, found, complete=False).validation.causes
-        for cause in without:
-            if cause.code and cause.code not in refused:
-                advice = "give it `unseen`, or ask for `found` in `when`"
-                yield (
-                    cause.code,
-                    f"without the other objects it refuses this one, also where they are unknown: {advice}",
-                )
+    refused = {cause.code for cause in result.validation.causes}
+    without = run(result.case.model_copy(update={"others": []}), known, loaded, complete=False)
+    text = "without the other objects it refuses this one, also where they are unknown: "
+    for cause in without.validation.causes:
+        if cause.code and cause.code not in refused:
+            yield cause.code, f"{text}give it `unseen`, or ask for `found` in `when`"
 
 
 def _similar(obj: Mapping[str, Any]) -> Iterator[tuple[str, Keys, dict[str, Any]]]:

@@ -99,7 +99,7 @@ class Pack:
         if not file.is_file():
             return cls(folder, folder.name, trusted=trusted)
         name = f"{folder.name}/{PACK}" if trusted else str(file)
-        found = documents.parse(_content(file, trusted=trusted).decode(), name)
+        found = documents.parse(content_of(file, trusted=trusted).decode(), name)
         if len(found) != 1:
             raise CatalogError([Problem(name, "", f"must have one document, not {len(found)}")])
         (document,) = found
@@ -121,7 +121,7 @@ class Pack:
         file, name = self.folder.joinpath(PACK), self._name(PACK)
         if not file.is_file():
             return self._name()
-        (document,) = documents.parse(_content(file, trusted=self.trusted).decode(), name)
+        (document,) = documents.parse(content_of(file, trusted=self.trusted).decode(), name)
         return f"{name}:{document.line_of(*path)}"
 
     def _name(self, *file: str) -> str:
@@ -140,7 +140,7 @@ class Pack:
 
         file = self.folder.joinpath(TABLE)
         if file.is_file():
-            return Table.parse(_content(file, trusted=self.trusted), self._name(TABLE))
+            return Table.parse(content_of(file, trusted=self.trusted), self._name(TABLE))
         return Table((self.documented,) if self.documented else (), {})
 
     @property
@@ -167,7 +167,7 @@ class Pack:
         for since, file in self.later(plural) if in_force.releases else ():
             if version(since) <= version(in_force.releases[-1]):
                 last = file
-        return None if last is None else _content(last, trusted=self.trusted)
+        return None if last is None else content_of(last, trusted=self.trusted)
 
     def since(self, plural: str, keys: Sequence[str]) -> str:
         """The release from which on a kind has a field that the one in ``crds`` lacks; "" if none has it."""
@@ -177,13 +177,9 @@ class Pack:
 
     def _schema(self, file: Traversable) -> Mapping[str, Any]:
         """The schema of the last version in a definition."""
-        definition = json.loads(_content(file, trusted=self.trusted))
+        definition = json.loads(content_of(file, trusted=self.trusted))
         schema: Mapping[str, Any] = definition["spec"]["versions"][-1]["schema"]["openAPIV3Schema"]
         return schema
-
-
-def _content(file: Traversable, *, trusted: bool) -> bytes:
-    return file.read_bytes() if trusted else content_of(file)
 
 
 def _has(schema: Mapping[str, Any], keys: Sequence[str]) -> bool:
