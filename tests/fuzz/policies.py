@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -88,7 +87,6 @@ def _loaded(documents: Iterable[dict[str, Any]], *, exactly: bool) -> PolicySet:
 def _make_exact(policies: NativePolicies) -> None:
     """Have the interpreter evaluate every expression."""
     for each in (*policies.validators, *policies.mutators):
-        compiled, scopes = each.policy.compiled, chain.from_iterable(each.policy.scopes())
-        for expression in (*compiled.conditions, *compiled.variables.compiled.values(), *scopes):
+        for expression in (*each.policy.compiled.variables.compiled.values(), *each.policy.expressions()):
             if expression.program is not None:
                 expression.program.evaluate = expression.program.evaluate_exactly

@@ -45,7 +45,7 @@ class Budget:
     """What evaluations may still cost together. Use one for each object under review, in one thread.
 
     ``per_call`` limits each evaluation. Loops call ``interrupt`` to learn whether to give up
-    (at a deadline). An evaluation spends its cost whether it succeeds or not.
+    (at a deadline), and so does :meth:`look`. An evaluation spends its cost whether it succeeds or not.
 
     Generated functions do not count costs. They note each evaluation here with an upper bound
     of its cost. If the sum of the bounds might not fit, the interpreter repeats the noted
@@ -83,6 +83,15 @@ class Budget:
         """The exact cost of all evaluations so far."""
         self.settle()
         return self._spent
+
+    def look(self) -> None:
+        """Learn whether to give up.
+
+        Raises:
+            BudgetExceeded: the interrupt says so. It may raise something else.
+        """
+        if self.interrupt is not None and self.interrupt():
+            raise BudgetExceeded("operation interrupted")
 
     def spend(self, cost: int) -> None:
         """Count a cost.

@@ -11,7 +11,7 @@ from webhook.vap.activation import namespace_value
 from webhook.vap.attributes import Attributes, GroupVersionResource
 from webhook.vap.compiled import Interrupt, Invocation
 from webhook.vap.context import AdmissionContext, Equivalent
-from webhook.vap.costs import SIZES, costs
+from webhook.vap.costs import SIZES, stretches
 from webhook.vap.matching.matcher import Criteria, MatchError
 from webhook.vap.matching.params import ParamError, collect
 from webhook.vap.models import MutatingBinding, ParamRef, ValidatingBinding
@@ -72,25 +72,28 @@ class BoundPolicies(tuple[BoundPolicy[P], ...]):  # noqa: SLOT001 - the index ne
     def affordable(
         self, resource: GroupVersionResource, subresource: str, context: AdmissionContext, limit: int
     ) -> int | None:
-        """The bytes of the largest review for which the policies about a resource cost at most ``limit`` together.
+        """The bytes of the largest review for which no policy about a resource costs more than ``limit`` at a stretch.
 
-        None if no policy is about it; 0 if they cost more for any review.
+        None if no policy is about it; 0 if one costs more for any review.
         """
         indexes = self._indexes(resource, subresource, context) if self else ()
         if not indexes:
             return None
-        costs = [self.costs(limit)[index] for index in indexes]
-        return max((size for size, *each in zip(SIZES, *costs, strict=True) if sum(each) <= limit), default=0)
+        costs = [self.stretches(limit)[index] for index in indexes]
+        return max((size for size, *each in zip(SIZES, *costs, strict=True) if max(each) <= limit), default=0)
 
-    def costs(self, limit: int) -> Sequence[Sequence[int]]:
-        """The cost of each policy for reviews of each of :data:`SIZES`, in all its bindings. Computing it takes a
-        while: it is remembered.
+    def stretches(self, limit: int) -> Sequence[Sequence[int]]:
+        """What each policy may cost at a stretch for reviews of each of :data:`SIZES`. Computing it takes a while: it
+        is remembered.
         """
-        if self._costs is None or self._costs[0] != limit:
-            self._costs = limit, [_costs(each, limit) for each in self]
-        return self._costs[1]
+        if self._stretches is None or self._stretches[0] != limit:
+            self._stretches = (
+                limit,
+                [stretches(each.policy.expressions(), each.policy.compiled.variables, limit) for each in self],
+            )
+        return self._stretches[1]
 
-    _costs: tuple[int, Sequence[Sequence[int]]] | None = None
+    _stretches: tuple[int, Sequence[Sequence[int]]] | None = None
 
     def _indexes(self, resource: GroupVersionResource, subresource: str, context: AdmissionContext) -> set[int]:
         targets = {(resource.group, resource.name)}
@@ -103,13 +106,6 @@ class BoundPolicies(tuple[BoundPolicy[P], ...]):  # noqa: SLOT001 - the index ne
                 if names is not None:
                     found.update(names.get(name, ()), names.get("*", ()))
         return found
-
-
-def _costs(each: BoundPolicy[P], limit: int) -> Sequence[int]:
-    """The costs of a policy in all its bindings. How many params each has is not known here."""
-    policy = each.policy
-    once = costs(policy.compiled.conditions, policy.compiled.variables, policy.scopes(), limit)
-    return [cost * len(each.bindings) for cost in once]
 
 
 class Invoked(NamedTuple, Generic[P]):

@@ -133,7 +133,7 @@ class EvaluationScope:
         if expression.program is None:
             return Evaluation(error=f"compilation error: {expression.error}")
         try:
-            return Evaluation(expression.program.evaluate(self._bindings, self._budget))
+            return Evaluation(self._evaluated(expression.program))
         except BudgetExceeded as error:
             if not error.message.startswith(_PER_CALL):
                 raise
@@ -146,9 +146,13 @@ class EvaluationScope:
         if expression.program is None:
             return Evaluation(error=f'composited variable "{name}" fails to compile: {expression.error}')
         try:
-            return Evaluation(expression.program.evaluate(self._bindings, self._budget))
+            return Evaluation(self._evaluated(expression.program))
         except CelError as error:
             return Evaluation(error=f'composited variable "{name}" fails to evaluate: {error.message}')
+
+    def _evaluated(self, program: Program) -> Any:
+        self._budget.look()
+        return program.evaluate(self._bindings, self._budget)
 
 
 def _failed(expression: Expression, error: CelError) -> str:

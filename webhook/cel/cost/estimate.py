@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from webhook.cel.cost.sizes import SizeHint
     from webhook.cel.typing.checker import Checked
 
-__all__ = ["estimate", "sized"]
+__all__ = ["Estimator", "estimate"]
 
 _ONE = fixed(1)
 _OPTIONAL_SELECT = "select_optional_field"
@@ -36,16 +36,12 @@ def estimate(checked: Checked, hint: SizeHint) -> Bounds:
 
     ``hint`` returns the sizes that the variables' schemas declare; other sizes are unbounded.
     """
-    return sized(checked, Sizes(checked, hint))[0]
+    return Estimator(checked, Sizes(checked, hint)).cost(checked.expr)
 
 
-def sized(checked: Checked, sizes: Sizes) -> tuple[Bounds, Bounds]:
-    """As :func:`estimate`, by these sizes; with the size of the value."""
-    cost = _Estimator(checked, sizes).cost(checked.expr)
-    return cost, sizes.known_size(checked.expr)
+class Estimator:
+    """The cost of the parts of one expression, by the sizes of values."""
 
-
-class _Estimator:
     def __init__(self, checked: Checked, sizes: Sizes) -> None:
         self.checked = checked
         self.sizes = sizes
@@ -211,7 +207,11 @@ class _Estimator:
             sizes.set(expr, sizes.size(init))
         elif isinstance(init, (ListExpr, MapExpr)):
             sizes.set(expr, count, sizes.entries(expr.loop_step))
-        return total.plus(count.times(once))
+        return total.plus(self.rounds(count, once))
+
+    def rounds(self, count: Bounds, once: Bounds) -> Bounds:
+        """The cost of a loop whose step costs ``once``."""
+        return count.times(once)
 
     def _loop_variables(self, expr: Comprehension) -> dict[str, Local]:
         entries = self.sizes.entries(expr.iter_range)
@@ -224,7 +224,7 @@ class _Estimator:
             return {expr.iter_var: key, expr.iter_var2: value}
         return {expr.iter_var: value if kind == "list" else key}
 
-    _COSTS: ClassVar[Mapping[type[Expr], Callable[[_Estimator, Any], Bounds]]] = {
+    _COSTS: ClassVar[Mapping[type[Expr], Callable[[Estimator, Any], Bounds]]] = {
         Const: _const,
         Ident: _ident,
         Select: _select,

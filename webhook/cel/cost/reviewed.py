@@ -1,4 +1,6 @@
-"""What an expression may cost over a review of so many bytes, whose object has no schema.
+"""What an expression may cost at a stretch over a review of so many bytes, whose object has no schema.
+
+A loop can be interrupted before each round, so that its cost is that of one. A call cannot.
 
 The API server's estimate knows no size of a value without a schema, so every loop over one is endless to it. Here the
 bytes of the review bound all its values together: a list of lists has as many items in all as a single list may have.
@@ -11,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from webhook.cel.cost.bounds import Bounds
-from webhook.cel.cost.estimate import sized
+from webhook.cel.cost.estimate import Estimator
 from webhook.cel.cost.sizes import Path, Sizes
 from webhook.cel.syntax.ast import Call, Const, Expr
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from webhook.cel.types import Type
     from webhook.cel.typing.checker import Checked
 
-__all__ = ["ITEM", "cost_over"]
+__all__ = ["ITEM", "stretch_over"]
 
 ITEM: Final = 16
 """Bytes of a review for each item of its lists and maps."""
@@ -36,19 +38,28 @@ _ITEMS: Final = frozenset({"@items", "@keys"})
 """Steps of a path to each item in turn. The value of one key is not one of these: it may be the largest."""
 
 
-def cost_over(checked: Checked, size: int, variables: Mapping[str, int]) -> tuple[int, int]:
-    """The most that an expression may cost, and the size of its value, over a review of ``size`` bytes.
+def stretch_over(checked: Checked, size: int, variables: Mapping[str, int]) -> tuple[int, int]:
+    """The most that an expression may cost without an interrupt, and the size of its value, over a review.
 
-    ``variables`` are the sizes of the policy's variables.
+    Args:
+        checked: the expression.
+        size: the bytes of the review.
+        variables: the sizes of the policy's variables.
     """
     cost = largest = 0
     for level in range(LEVELS):
         sizes = _Reviewed(checked, size, level, variables)
-        found, value = sized(checked, sizes)
-        cost, largest = cost + found.max, max(largest, value.max)
+        cost += _Stretches(checked, sizes).cost(checked.expr).max
+        largest = max(largest, sizes.known_size(checked.expr).max)
         if sizes.deepest <= level:
             break
     return cost, largest
+
+
+class _Stretches(Estimator):
+    def rounds(self, count: Bounds, once: Bounds) -> Bounds:
+        """That of one round. All rounds that do next to nothing are one stretch: a generated loop does not look up."""
+        return Bounds(0, max(count.max, once.max))
 
 
 class _Reviewed(Sizes):

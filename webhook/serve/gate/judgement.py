@@ -12,7 +12,6 @@ from webhook.admission.errors import Fault, ModelgateError, NotReady, RequestErr
 from webhook.cluster import ClusterAnswer, ClusterQuestion, RequestView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
-from webhook.serve.gate.pace import OverrunError
 from webhook.serve.gate.state import Call, Stage, State
 from webhook.serve.noted import ANNOTATION, Noted, decision_id, is_noted
 
@@ -95,8 +94,8 @@ def judge(
         catalog = by.ready()
         kind = OTHER if catalog.find(request.kind) is None else request.kind.kind
         operation = request.operation
-        if at_once and by.native is not None and by.native.is_lengthy(call, request, body):
-            raise OverrunError("admission policies")  # noqa: TRY301
+        if at_once and by.native is not None:
+            by.native.allow(call, request, body, by.pace)
         decision, unread = decided(by, catalog, call, kind, request, known, checkpoint)
         if unread:
             return Judgement(kind, operation, unread=unread)

@@ -12,6 +12,10 @@ AT_ONCE: Final = 0.03
 """Seconds until a review is looked at, and then seconds of CPU until it is given up: together, the bar of the worst
 small review (docs/reliability.md), and a little more."""
 
+POLICIES: Final = AT_ONCE / 3
+"""As :data:`AT_ONCE`, for a review that admission policies are about: their author does not know what they cost a
+hostile object, and a user may repeat it."""
+
 EVERY: Final = 8
 """Steps between two looks at the clock: a usual review takes fewer, and a look takes half a per cent of it."""
 
@@ -26,7 +30,7 @@ class Pace:
     The time of other programs does not count: one that is busy must not send every review to a child.
     """
 
-    __slots__ = ("_clock", "_next", "_spent", "_steps")
+    __slots__ = ("_clock", "_most", "_next", "_spent", "_steps")
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -35,8 +39,14 @@ class Pace:
     def begin(self, now: float) -> None:
         """Begin the time of a review."""
         self._steps = EVERY
+        self._most = AT_ONCE
         self._next = now + AT_ONCE
         self._spent: float | None = None
+
+    def hurry(self) -> None:
+        """Leave the review the time of one that policies are about, from now on."""
+        self._most = POLICIES
+        self._next = self._clock() + POLICIES
 
     def __call__(self, step: str) -> None:
         self._steps -= 1
@@ -55,7 +65,7 @@ class Pace:
         spent = time.thread_time()  # a system call
         if self._spent is None:
             self._spent = spent
-        left = AT_ONCE - (spent - self._spent)
+        left = self._most - (spent - self._spent)
         if left <= 0:
             raise OverrunError(step)
         self._next = now + left

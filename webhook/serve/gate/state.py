@@ -15,7 +15,7 @@ from webhook.engine import Native, Options
 from webhook.engine.catalog import Catalog
 from webhook.engine.installed import Deviation, with_installed
 from webhook.engine.releases.operators import definition_names
-from webhook.serve.gate.pace import Pace
+from webhook.serve.gate.pace import OverrunError, Pace
 from webhook.serve.liveview import ViewRunner
 
 if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
@@ -37,8 +37,8 @@ CONCERNED: Final = 1_000
 
 
 AFFORDED: Final = 30_000
-"""Cost units of all policies about a review that is decided on the event loop: about 10 ms, at 0.3 µs for the
-interpreter's unit."""
+"""Cost units of a policy at a stretch, where the event loop may begin to decide a review: about 10 ms, at 0.3 µs for
+the interpreter's unit. How long the policies take together is seen by the clock."""
 
 
 class NativePolicies(NamedTuple):
@@ -54,11 +54,11 @@ class NativePolicies(NamedTuple):
     def of(cls, catalog: Catalog, policies: PolicySet) -> NativePolicies:
         """Prepare a set; what takes long is done here, and not by a review."""
         for each in (policies.policies.validators, policies.policies.mutators):
-            each.costs(AFFORDED)
+            each.stretches(AFFORDED)
         return cls(catalog, policies, policies.over(catalog), {})
 
     def affords(self, call: Call, request: Request) -> int | None:
-        """The bytes of the largest review that the policies about the resource of a request judge in little time.
+        """The bytes of the largest review for which the policies about its resource can be interrupted soon enough.
 
         None if no policy is about it: most are not, and cost it nothing.
         """
@@ -72,10 +72,18 @@ class NativePolicies(NamedTuple):
         found = known[about] = policies.affordable(request, self.files, AFFORDED, mutating=mutating)
         return found
 
-    def is_lengthy(self, call: Call, request: Request, body: bytes) -> bool:
-        """Whether the policies may take long for a request, which came as this body."""
+    def allow(self, call: Call, request: Request, body: bytes, pace: Pace) -> None:
+        """Let the policies begin with a request, which came as this body, while other reviews wait.
+
+        Raises:
+            OverrunError: they may take long at a stretch.
+        """
         afforded = self.affords(call, request)
-        return afforded is not None and self.policies.policies.weight(body) > afforded
+        if afforded is None:
+            return
+        if self.policies.policies.weight(body) > afforded:
+            raise OverrunError("admission policies")
+        pace.hurry()
 
     def within(self, reading: RequestView | None) -> Native:
         """The policies for one request; ``reading`` is the request's view of the cluster, if there is one."""

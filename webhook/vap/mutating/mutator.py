@@ -27,9 +27,9 @@ class Mutator:
     mutations: tuple[tuple[Mutate, Expression], ...]
     again: bool = False
 
-    def scopes(self) -> list[list[Expression]]:
-        """The groups of expressions that each compute the variables for themselves, in both runs."""
-        return [[expression] for _, expression in self.mutations] * (2 if self.again else 1)
+    def expressions(self) -> list[Expression]:
+        """All expressions but those of the variables."""
+        return [*self.compiled.conditions, *(expression for _, expression in self.mutations)]
 
 
 def compile_mutator(document: MutatingPolicy, compilation: Compilation) -> Mutator:

@@ -65,10 +65,11 @@ class Validator:
         except BudgetExceeded as error:
             return self._failed(error.message)
 
-    def scopes(self) -> list[list[Expression]]:
-        """The groups of expressions that each compute the variables for themselves."""
+    def expressions(self) -> list[Expression]:
+        """All expressions but those of the variables."""
         messages = [each for each in self.messages if each is not None]
-        return [[*self.validations], messages, [expression for _, expression in self.annotations]]
+        annotations = [expression for _, expression in self.annotations]
+        return [*self.compiled.conditions, *self.validations, *messages, *annotations]
 
     def _failed(self, message: str) -> ValidatorResult:
         return ValidatorResult((failed(message, ignore=self.compiled.ignore),))
