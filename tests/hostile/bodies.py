@@ -86,14 +86,14 @@ def _written(known: KnownKind) -> Iterator[Json]:
 
 
 def good(known: KnownKind) -> Json:
-    """The smallest object of the kind's cases that is let in, with a name."""
+    """The smallest object with a spec of the kind's cases that is let in, with a name."""
     return copy.deepcopy(_good(known.gvk.kind))
 
 
 @cache
 def _good(kind: str) -> Json:
     known = kinds()[kind]
-    smallest = min(_written(known), key=lambda obj: len(orjson.dumps(obj)))
+    smallest = min((obj for obj in _written(known) if obj.get("spec")), key=lambda obj: len(orjson.dumps(obj)))
     metadata = {"name": "a", **({"namespace": NAMESPACE} if known.namespaced else {})}
     head = {"apiVersion": f"{known.gvk.group}/{known.gvk.version}", "kind": known.gvk.kind, "metadata": metadata}
     return {**smallest, **head}
