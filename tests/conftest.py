@@ -82,6 +82,12 @@ def load_anew() -> Callable[..., catalog.Catalog]:
     return load
 
 
+@pytest.fixture(scope="session")
+def compile_anew() -> Callable[..., Policy]:
+    """The function that compiles a policy, whatever was compiled before: one that has run may not be pickled."""
+    return compile_source
+
+
 @pytest.fixture(scope="session", autouse=True)
 def interruptible() -> Iterator[None]:
     """Programs that tests start heed SIGINT, also where a shell runs pytest in the background, with it ignored."""

@@ -18,6 +18,7 @@ from webhook.engine.catalog import Catalog
 from webhook.engine.kept import POLICIES, SHIPPED, Kept
 from webhook.engine.kept.ship import ship
 from webhook.engine.kinds import NO_POLICY
+from webhook.engine.releases import compiling
 from webhook.policy import Policy
 
 COUNT = 24
@@ -27,11 +28,12 @@ Load = Callable[..., Catalog]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, load_anew: Load) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, load_anew: Load, compile_anew: Callable[..., Policy]) -> Path:
     """All policies, as an image has them."""
     found = tmp_path_factory.mktemp("kept") / "compiled"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(catalog, "load", load_anew)
+        patch.setattr(compiling, "compiled_source", compile_anew)
         ship(found)
     return found
 
