@@ -17,7 +17,7 @@ from webhook.serve.forked import Children
 FAR = 60.0
 """Seconds, for a child that hangs."""
 OFTEN = 0.0002
-"""Seconds after which threads take turns: a twenty-fifth of Python's, so that forks come at many more places of them."""
+"""Seconds after which threads take turns: a twenty-fifth of Python's, so that forks meet them at more places."""
 
 QUESTION = Reference(Kind("ome.io", "BaseModel"), "", "m")
 

@@ -16,6 +16,7 @@ from webhook.admission.request import GroupVersionKind
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog
 from webhook.engine.kept import POLICIES, SHIPPED, Kept
+from webhook.engine.kept.files import code_digest
 from webhook.engine.kept.ship import ship
 from webhook.engine.kinds import NO_POLICY
 from webhook.engine.releases import compiling
@@ -113,6 +114,7 @@ def test_a_file_for_other_policies_or_other_code_is_not_used(one: Path, load_ane
 def test_files_are_read_from_where_only_the_installer_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No folder of the user, the environment or the tree that is checked is asked for code."""
     schema = catalog.load().kinds[MODEL].schema
+    code_digest()  # reads our own modules, once per process
     seen: set[str] = set()
     monkeypatch.setattr(Path, "read_bytes", lambda path: seen.add(str(path.parent)) or b"")
     for name in ("HOME", "XDG_CACHE_HOME", "TMPDIR"):
