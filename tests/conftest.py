@@ -1,18 +1,24 @@
 """Settings of every test."""
 
+import gc
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from hashlib import blake2b
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+import orjson
 import pytest
 from blockbuster import blockbuster_ctx
 from hypothesis import settings
 
 from tests.laws import QUICK
-from webhook.engine import catalog
+from webhook.engine import catalog, loading
+from webhook.engine.kinds import KnownKind, PolicySource
+from webhook.engine.releases import compiling
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
+from webhook.policy import Policy
 
 # A property is a law, not a race: an example may be slow on a machine that does other things.
 settings.register_profile("modelgate", deadline=None)
@@ -37,6 +43,32 @@ def load_once(
 
 catalog.load = load_once
 
+compile_source = compiling.compiled_source
+compiled: dict[bytes, Policy] = {}
+
+
+def compile_once(known: KnownKind, source: PolicySource) -> Policy:
+    """Compile a policy once per process for equal texts, definitions and releases: many tests load the shipped ones
+    again, under another release or from another folder. A policy is immutable, and one with problems is not kept.
+    """
+    facts = {name: fact.schema for name, fact in known.own_facts.items()}
+    given = (source.origin.value, known.schema.raw, facts, known.pack.facts, known.in_force.releases)
+    key = orjson.dumps((type(source.document).__name__, str(known.gvk), *given), default=str)
+    digest = blake2b(key).digest()
+    if digest not in compiled:
+        compiled[digest] = compile_source(known, source)
+    return compiled[digest]
+
+
+compiling.compiled_source = loading.compiled_source = compile_once
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage as the server does: not again and again among what lives as long as the tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+
 
 @pytest.fixture(scope="session")
 def loaded() -> catalog.Catalog:
@@ -48,6 +80,12 @@ def loaded() -> catalog.Catalog:
 def load_anew() -> Callable[..., catalog.Catalog]:
     """The function that loads a catalog, whatever was loaded before."""
     return load
+
+
+@pytest.fixture(scope="session")
+def compile_anew() -> Callable[..., Policy]:
+    """The function that compiles a policy, whatever was compiled before: one that has run may not be pickled."""
+    return compile_source
 
 
 @pytest.fixture(scope="session", autouse=True)

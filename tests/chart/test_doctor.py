@@ -163,7 +163,9 @@ def test_a_gate_that_says_nothing_is_noticed_in_every_api(api):
 
 @pytest.mark.parametrize("api", ["aim", "llmaz", "llmkube", "ome"])
 def test_the_trial_of_an_api_uses_a_rule_that_is_in_force_under_the_definition_upstream(api):
-    documents = [yaml.safe_load(each.read_text()) for each in shared("upstream-crds", api).glob("*.yaml")]
+    documents = [
+        yaml.load(each.read_text(), Loader=yaml.CSafeLoader) for each in shared("upstream-crds", api).glob("*.yaml")
+    ]
     ruling, _ = with_installed(RULES.catalog, documents)
     names = {each["metadata"]["name"] for each in documents}
     trial = trials.trial_of(api, ruling, names, RULES.options, RULES.catalog)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +17,7 @@ from tests.shared import ROOT, shared
 from webhook import engine
 from webhook.admission.decision import Decision
 from webhook.admission.request import GroupVersionKind, Request
-from webhook.cli.cases import CasesDocument
+from webhook.cli.cases import Case, CasesDocument
 from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog
@@ -292,6 +294,11 @@ def spec_of(document: Json) -> Json:
     return spec
 
 
+@cache
+def cases_of(file: Path) -> list[Case]:
+    return CasesDocument.model_validate(yaml.load(file.read_text(), Loader=yaml.CSafeLoader)).cases
+
+
 @pytest.mark.parametrize(("kind", "name"), removals())
 def test_a_field_that_is_not_there_is_neither_set_nor_named(loaded: Catalog, kind: str, name: str) -> None:
     def without(spec: Json) -> None:
@@ -302,9 +309,7 @@ def test_a_field_that_is_not_there_is_neither_set_nor_named(loaded: Catalog, kin
     judged, _ = with_installed(loaded, [changed(kind, without)])
     api, _, named = kind.partition("/")
     file = ROOT / "policies" / api / "cases" / f"{named.lower()}.yaml"
-    for case in [each for each in CasesDocument.model_validate(yaml.safe_load(file.read_text())).cases if each.spec][
-        :6
-    ]:
+    for case in [each for each in cases_of(file) if each.spec][:6]:
         if isinstance(case.spec, dict):
             spec = {key: value for key, value in case.spec.items() if key != name}
             decision = decided(judged, kind, spec, *case.others)

@@ -16,8 +16,10 @@ from webhook.admission.request import GroupVersionKind
 from webhook.engine import catalog
 from webhook.engine.catalog import Catalog
 from webhook.engine.kept import POLICIES, SHIPPED, Kept
+from webhook.engine.kept.files import code_digest
 from webhook.engine.kept.ship import ship
 from webhook.engine.kinds import NO_POLICY
+from webhook.engine.releases import compiling
 from webhook.policy import Policy
 
 COUNT = 24
@@ -27,11 +29,12 @@ Load = Callable[..., Catalog]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, load_anew: Load) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, load_anew: Load, compile_anew: Callable[..., Policy]) -> Path:
     """All policies, as an image has them."""
     found = tmp_path_factory.mktemp("kept") / "compiled"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(catalog, "load", load_anew)
+        patch.setattr(compiling, "compiled_source", compile_anew)
         ship(found)
     return found
 
@@ -111,6 +114,7 @@ def test_a_file_for_other_policies_or_other_code_is_not_used(one: Path, load_ane
 def test_files_are_read_from_where_only_the_installer_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No folder of the user, the environment or the tree that is checked is asked for code."""
     schema = catalog.load().kinds[MODEL].schema
+    code_digest()  # reads our own modules, once per process
     seen: set[str] = set()
     monkeypatch.setattr(Path, "read_bytes", lambda path: seen.add(str(path.parent)) or b"")
     for name in ("HOME", "XDG_CACHE_HOME", "TMPDIR"):

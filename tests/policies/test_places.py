@@ -40,7 +40,7 @@ def test_a_rule_compiles_at_each_of_its_places(
         places = [str(each.at) for each in known.policy.validations if each.code == rule.code]
         for place in places:
             alone = rule.model_copy(update={"at": [place]})
-            spec = policy.spec.model_copy(update={"validations": [alone]})
+            spec = policy.spec.model_copy(update={"validations": [alone], "defaults": []})
             changed = policy.model_copy(update={"spec": spec})
             compile_policy(changed, document, known.schema.raw, facts, holds=known.in_force.holds)
         found |= set(places)

@@ -23,10 +23,11 @@ def rule_pages(pages: Mapping[str, Sequence[Told]]) -> Iterator[tuple[str, str]]
     """The name and the text of each page, of the forms that each code has."""
     for code, (head, _, *lines) in without_rule().items():
         yield f"codes/{code.lower()}.md", f"# {plain(head)}\n\n{plain(' '.join(lines))}\n\n{_PODS}\n"
+    about = {code: _about(forms[0]) for code, forms in pages.items()}
     for code, forms in pages.items():
         head = f"{_WIDE}# {code}: {forms[0].field}\n"
         body = (part for form in forms for part in _form(form, several=len(forms) > 1))
-        yield f"codes/{code.lower()}.md", "\n".join([head, *body, *_related(forms[0], pages)]) + "\n"
+        yield f"codes/{code.lower()}.md", "\n".join([head, *body, *_related(forms[0], about)]) + "\n"
 
 
 _PODS: Final = "[Pods](../pods.md) has every field that Kubernetes' own rules are about. [All codes](index.md)."
@@ -97,10 +98,10 @@ def _expressions(told: Told) -> Iterator[str]:
     yield "```\n"
 
 
-def _related(told: Told, pages: Mapping[str, Sequence[Told]]) -> Iterator[str]:
+def _related(told: Told, about: Mapping[str, _About]) -> Iterator[str]:
     """Links to the page of the API, and to rules about the same field and beside it."""
-    same = [code for code, (first, *_) in pages.items() if _about(first) == _about(told) and code != told.code]
-    codes = [code for code, (first, *_) in pages.items() if first.api == told.api]
+    same = [code for code, each in about.items() if each == about[told.code] and code != told.code]
+    codes = [code for code, (api, *_) in about.items() if api == told.api]
     place = codes.index(told.code)
     near = [*codes[max(place - 1, 0) : place], *codes[place + 1 : place + 2]]
     yield "## See also\n"
@@ -115,7 +116,11 @@ def _related(told: Told, pages: Mapping[str, Sequence[Told]]) -> Iterator[str]:
     yield "- [All codes](index.md)"
 
 
-def _about(told: Told) -> tuple[str, str, str]:
+_About = tuple[str, str, str]
+"""The API, the kinds and the field of a rule."""
+
+
+def _about(told: Told) -> _About:
     return told.api, told.found.names, told.found.where
 
 
