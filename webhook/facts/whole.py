@@ -1,12 +1,12 @@
-"""The pods that an operator makes of an object and of others that complete it."""
+"""A pod that an operator makes of an object and of others that complete it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Whole", "Wholes"]
+__all__ = ["Whole"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +27,3 @@ class Whole:
     runners: Mapping[int | str, str] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
     volumes: Collection[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Wholes:
-    """The pods of one object, which are made when they are asked for, once. The cluster is looked at before.
-
-    They depend on the parts of pods in the object, on ``other``, an object of the cluster that completes it, and on
-    ``read``, what else of the object they are made of. That is without the names in :attr:`Whole.volumes`.
-    """
-
-    pods: Iterable[Whole]
-    other: dict[str, Any] | None = None
-    read: str = ""

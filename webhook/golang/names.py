@@ -85,6 +85,8 @@ def _check(value: str, limit: int, unit: str, fits: Callable[[str], object], fau
 
 
 def dns_1123_label(value: str) -> list[str]:
+    if len(value) <= 63 and _is_label(value):
+        return []
     fault = "must not contain dots" if _is_subdomain(value) else _NOT_A_LABEL
     return _check(value, 63, "characters", _is_label, fault)
 

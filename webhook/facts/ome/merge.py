@@ -35,7 +35,7 @@ def merged(below: Any, above: Any, field: str = "") -> Any:
     Go writes no empty text, no empty list, and not every false: what is below stays.
     """
     if isinstance(below, dict) and isinstance(above, dict):
-        return {**below, **{key: merged(below.get(key), item, key) for key, item in above.items() if item is not None}}
+        return _by_field(below, above)
     if below is None or _is_unwritten(above, field):
         return above if below is None else below
     if isinstance(below, list) and isinstance(above, list):
@@ -46,17 +46,29 @@ def merged(below: Any, above: Any, field: str = "") -> Any:
     return above
 
 
+def _by_field(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    whole = {**below, **above}
+    for key, item in above.items():
+        old = below.get(key)
+        if old is not None:
+            whole[key] = old if item is None else merged(old, item, key)
+        elif item is None and key not in below:
+            del whole[key]
+    return whole
+
+
 def _is_unwritten(value: Any, field: str) -> bool:
     return value in ("", []) or (value is False and field in _SETTINGS)
 
 
 def _by_key(below: list[Any], above: list[Any], key: str) -> list[Any]:
     """Items of one key join: with the first below, or with one that came before."""
+    both = [*below, *above]
+    if _are_different(both, key):
+        return both
     found, names, places = list(below), _names(above, key), dict[Any, int]()
     for index, name in enumerate(_names(below, key)):
         places.setdefault(name, index)
-    if len(places.keys() | names) == len(places) + len(names):
-        return [*below, *above]
     for name, item in zip(names, above, strict=True):
         place = places.get(name)
         if place is None:
@@ -67,6 +79,14 @@ def _by_key(below: list[Any], above: list[Any], key: str) -> list[Any]:
     return found
 
 
+def _are_different(items: list[Any], key: str) -> bool:
+    """Whether no two items join, as it is with most lists."""
+    try:
+        return len({*map(itemgetter(key), items)}) == len(items)
+    except (KeyError, TypeError):  # of the wrong type, or absent
+        return False
+
+
 def _names(listed: list[Any], key: str) -> list[Any]:
     """What tells the items apart."""
     try:
@@ -75,4 +95,4 @@ def _names(listed: list[Any], key: str) -> list[Any]:
         names = [item.get(key) if isinstance(item, dict) else None for item in listed]
     if {*map(type, names)} <= _TELLING:
         return names
-    return [name if isinstance(name, str | int) else repr(name) for name in names]
+    return [name if type(name) in _TELLING else (repr(name),) for name in names]

@@ -6,14 +6,14 @@ names, too: these are looked at by themselves. Types with few names are told apa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from webhook.schema.node import SchemaNode
 from webhook.schema.pods.judge import DATA
 
-__all__ = ["DECLARED", "Place", "Spot", "parts", "pod_places", "spots"]
+__all__ = ["DECLARED", "Place", "Spot", "pod_places", "spots"]
 
 _NAMES: Final[Mapping[str, frozenset[str]]] = {name: frozenset(names) for name, names in DATA["shapes"].items()}
 _MOST: Final = 0.6
@@ -65,8 +65,7 @@ class Place:
     runners: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(NamedTuple):
     """A value of a type of pods in an object, and its path."""
 
     place: Place
@@ -197,23 +196,22 @@ _CONFIRMED: Final[Mapping[str, Callable[[SchemaNode], bool]]] = {
 }
 
 
-def parts(place: Place, value: Any) -> Any:
-    """The value without what no type of pods has, above its first parts of pods: what their verdict depends on."""
-    if place.kind or place.each is not None or value.__class__ is not dict:
-        return value
-    return {key: parts(child, value[key]) for key, child in place.children.items() if key in value}
-
-
-def spots(place: Place, value: Any, path: str = "") -> Iterator[Spot]:
+def spots(place: Place, value: Any, path: str = "") -> list[Spot]:
     """The values of an object that have a type of pods, in the order of the object."""
+    found = list[Spot]()
+    _collect(place, value, path, found)
+    return found
+
+
+def _collect(place: Place, value: Any, path: str, found: list[Spot]) -> None:
     if place.kind:
-        yield Spot(place, value, path)
+        found.append(Spot(place, value, path))
+    children, each = place.children, place.each
     if value.__class__ is dict:
-        children, each = place.children, place.each
         for key, item in value.items():
             below = children.get(key, each)
             if below is not None:
-                yield from spots(below, item, f"{path}.{key}" if path else key)
-    elif value.__class__ is list and place.each is not None:
+                _collect(below, item, f"{path}.{key}" if path else key, found)
+    elif each is not None and value.__class__ is list:
         for index, item in enumerate(value):
-            yield from spots(place.each, item, f"{path}[{index}]")
+            _collect(each, item, f"{path}[{index}]", found)

@@ -9,7 +9,7 @@ from webhook.schema.pods.formats import FORMATS
 from webhook.schema.pods.judge import DATA, Judge, one_of, rule, walk
 from webhook.schema.pods.values import Json, field, integer, number, structs, text
 
-__all__ = ["PROBES", "check_probes", "forbid_probes"]
+__all__ = ["PROBES", "check_probe", "check_probes", "forbid_probes"]
 
 PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 
@@ -22,7 +22,7 @@ def check_probes(judge: Judge, container: Json, at: str) -> None:
     for key in PROBES:
         probe = field(container, key)
         if probe is not None:
-            _check_probe(judge, key, probe, f"{at}{key}.")
+            check_probe(judge, key, probe, f"{at}{key}.")
 
 
 def forbid_probes(judge: Judge, container: Json, at: str) -> None:
@@ -37,7 +37,7 @@ def _is_set(container: Json, key: str) -> bool:
     return value is not None and not (key == "lifecycle" and {*value} == {"stopSignal"})
 
 
-def _check_probe(judge: Judge, key: str, probe: Json, at: str) -> None:
+def check_probe(judge: Judge, key: str, probe: Json, at: str) -> None:
     walk(judge, "Probe", probe, at)
     if key == "readinessProbe":
         grace = number(probe, "terminationGracePeriodSeconds")

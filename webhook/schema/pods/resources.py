@@ -15,7 +15,7 @@ from webhook.schema.fielderror import not_supported as unsupported
 from webhook.schema.pods.judge import DATA, Judge, not_found, rule
 from webhook.schema.pods.values import Json, field, quantities, structs, text
 
-__all__ = ["check_overhead", "check_pod_resources", "fractional"]
+__all__ = ["check_overhead", "check_pod_resources", "fractional", "is_usual_name"]
 
 _STANDARD: Final = frozenset(DATA["resources"]["standard"])
 _CONTAINER: Final = frozenset(DATA["resources"]["container"])
@@ -44,6 +44,12 @@ def _name_problems(name: str) -> tuple[str, ...]:
     elif not _is_native(name) and not _is_extended(name):
         problems = [*problems, "doesn't follow extended resource name standard"]
     return tuple(problems)
+
+
+@lru_cache(1024)
+def is_usual_name(name: str) -> bool:
+    """Whether it is right for a container, and takes whole numbers of anything."""
+    return not name.startswith(_HUGE) and (name in _CONTAINER or not _name_problems(name))
 
 
 def _is_native(name: str) -> bool:

@@ -1,0 +1,155 @@
+"""Containers: their environment, ports, resources, mounts and probes."""
+
+from __future__ import annotations
+
+import re
+from operator import itemgetter
+from typing import Any, Final
+
+from webhook.golang.names import dns_1123_label
+from webhook.schema.pods.clean.sight import Check, Sight, are, checks_of, exactly, is_known, one_of
+from webhook.schema.pods.formats import FORMATS, relative_path
+from webhook.schema.pods.judge import DATA, Judge
+from webhook.schema.pods.probes import PROBES, check_probe
+from webhook.schema.pods.resources import is_usual_name
+from webhook.schema.pods.values import Json
+
+__all__ = ["container", "init_container"]
+
+_name_of: Final = itemgetter("name")
+_path_of: Final = itemgetter("mountPath")
+_OF_NAMES: Final = bytes(range(0x20, 0x7F))
+"""The characters of the names of variables, and \"=\"."""
+_OF_PORT: Final = frozenset({"containerPort", "name", "protocol"})
+_OF_MOUNT: Final = frozenset({"name", "mountPath", "readOnly", "subPath"})
+_PROTOCOLS: Final = ("TCP", "UDP", "SCTP")
+_NO_PROBES: Final = frozenset({"lifecycle", *PROBES})
+_HOOKS: Final = frozenset({"postStart", "preStop"})
+
+_problems_of_name: Final = FORMATS["portName"][1]
+_is_whole: Final = re.compile(r"[0-9]{1,6}(Ki|Mi|Gi|Ti|k|M|G|T)?").fullmatch
+_is_milli: Final = re.compile(r"[0-9]{1,6}m").fullmatch
+
+
+def container(sight: Sight, value: Json) -> bool:
+    """A main container, and a runner beside the list."""
+    if not (sight.part or (value["name"] and value["image"])):
+        return False
+    for key, item in value.items():
+        check = _FIELDS.get(key)
+        if check is not None and not check(sight, item):
+            return False
+    return True
+
+
+def init_container(sight: Sight, value: Json) -> bool:
+    """One that does not always restart: it has no probes."""
+    return _NO_PROBES.isdisjoint(value) and container(sight, value)
+
+
+def _name(_: Sight, value: Any) -> bool:
+    return not dns_1123_label(value)
+
+
+def _env(sight: Sight, value: Any) -> bool:
+    """Texts, and values that are read elsewhere. Of two variables of one name, the first is hidden."""
+    names = [*map(_name_of, value)]
+    written = "=".join(names)
+    if written.count("=") >= len(names) or "==" in f"={written}=":  # within a name, or around an empty one
+        return not names
+    if not written.isascii() or written.encode().translate(None, _OF_NAMES):
+        return False
+    if not sight.part and len({*names}) != len(names):
+        return False
+    sources = [each for each in value if "valueFrom" in each]
+    return not sources or are(sight, "EnvVar", sources)
+
+
+def _env_from(sight: Sight, value: Any) -> bool:
+    return are(sight, "EnvFromSource", value)
+
+
+def _ports(sight: Sight, value: Any) -> bool:
+    """Ports of the pod alone, and each number and name once in the pod."""
+    seen = sight.ports
+    for port in value:
+        number, protocol, name = port["containerPort"], port.get("protocol", "TCP"), port.get("name")
+        if not port.keys() <= _OF_PORT or type(number) is not int or not 0 < number < 65536:
+            return False
+        if protocol not in _PROTOCOLS or (number, protocol) in seen:
+            return False
+        seen.add((number, protocol))
+        if name is not None:
+            if name in seen or _problems_of_name(name):
+                return False
+            seen.add(name)
+    return True
+
+
+def _mounts(sight: Sight, value: Any) -> bool:
+    """Each of a volume that is clean; a part does not tell which volumes there are."""
+    names, paths = {*map(_name_of, value)}, {*map(_path_of, value)}
+    if "" in names or "" in paths or len(paths) != len(value) or not (sight.part or names <= sight.volumes):
+        return False
+    _ = "".join(names), "".join(paths)  # they are texts
+    for mount in value:
+        if not mount.keys() <= _OF_MOUNT or ("subPath" in mount and relative_path(mount["subPath"])):
+            return False
+    return True
+
+
+def _resources(sight: Sight, value: Any) -> bool:
+    if "claims" in value:
+        return False
+    for kind in ("limits", "requests"):
+        if kind in value and not _are_amounts(value[kind]):
+            return False
+    return "requests" not in value or are(sight, "ResourceRequirements", [value])
+
+
+def _are_amounts(amounts: Any) -> bool:
+    """Whole numbers, and thousandths of processors."""
+    for name, amount in amounts.items():
+        if not is_usual_name(name):
+            return False
+        is_number = amount >= 0 if type(amount) is int else _is_whole(amount) is not None
+        if not is_number and not (name == "cpu" and _is_milli(amount)):
+            return False
+    return True
+
+
+def _probe(key: str) -> Check:
+    return lambda sight, value: is_known(sight, key, value, _judged)
+
+
+def _judged(judge: Judge, key: str, probe: Json) -> None:
+    check_probe(judge, key, probe, "[].")
+
+
+def _lifecycle(sight: Sight, value: Any) -> bool:
+    """How long a hook may sleep depends on the pod."""
+    return value.keys() <= _HOOKS and not any("sleep" in hook for hook in value.values()) and are(sight, "Lifecycle", [value])
+
+
+_CONTEXT: Final = (
+    *("allowPrivilegeEscalation", "capabilities", "privileged", "readOnlyRootFilesystem"),
+    *("runAsGroup", "runAsNonRoot", "runAsUser", "seccompProfile"),
+)
+_FREE: Final = ("args", "command", "image", "stdin", "stdinOnce", "terminationMessagePath", "tty", "workingDir")
+_FIELDS: Final = checks_of(
+    DATA["shapes"]["Container"],
+    _FREE,
+    {
+        "name": _name,
+        "env": _env,
+        "envFrom": _env_from,
+        "ports": _ports,
+        "resources": _resources,
+        "volumeMounts": _mounts,
+        "imagePullPolicy": one_of("Always", "IfNotPresent", "Never"),
+        "terminationMessagePolicy": one_of("File", "FallbackToLogsOnError"),
+        "lifecycle": _lifecycle,
+        "securityContext": exactly("SecurityContext", *_CONTEXT),
+        **{key: _probe(key) for key in PROBES},
+    },
+)
