@@ -10,6 +10,7 @@ from webhook import engine
 from webhook.admission import GroupVersionKind, Request
 from webhook.cluster import MemoryView
 from webhook.engine import Options
+from webhook.engine.pods.seen import LIMIT, MOST, Right
 from webhook.facts.settings import Behaviour, Settings
 from webhook.policy import Profile
 from webhook.schema import load_crd
@@ -207,3 +208,26 @@ def test_a_pod_that_was_right_is_judged_by_its_own_place_and_owner(loaded):
         assert not said(decided(loaded, SERVICE, right).warnings)
         assert "spec.engine.runner.ports[0].containerPort" in said(decided(loaded, SERVICE, pod).warnings)
         assert not said(decided(loaded, SERVICE, {"engine": {}, "decoder": right["engine"]}).warnings)
+
+
+def test_what_was_right_is_forgotten_when_there_is_too_much_of_it():
+    right = Right()
+    keys = [right.key(number, "x" * (LIMIT // 4)) for number in range(5)]
+    for key in keys:
+        right.add(key)
+    assert right.has(keys[-1])
+    assert not right.has(keys[0])
+    assert right.key(2**70) == b""
+    right.add(b"")
+    assert not right.has(b"")
+    for number in range(MOST + 1):
+        right.add(right.key(number))
+    assert right.has(right.key(MOST))
+    assert not right.has(right.key(0))
+
+
+def test_what_was_right_is_so_with_the_same_values_only():
+    right, one, other = Right(), {"a": 1}, {"a": 1}
+    right.add(b"x", one)
+    assert right.has(b"x", one)
+    assert not right.has(b"x", other)

@@ -36,6 +36,7 @@ from webhook.cluster import MemoryView
 from webhook.engine import Options, catalog
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.pods import findings
+from webhook.engine.pods.seen import Right
 from webhook.policy import Profile
 from webhook.serve.gate import Gate
 
@@ -129,11 +130,15 @@ def _same(result: Result, gates: tuple[Gate, Gate], call: Any, request: Request)
 
 @contextmanager
 def _decoded_exactly() -> Iterator[None]:
-    """Without the short way for usual reviews, and without the fast way of pods.
+    """Without the short way for usual reviews, and without what is known of pods and the fast way of them.
 
     A body with spaces has its keys and numbers checked one by one, too.
     """
-    with patched.object(review, "_usual_request", lambda *_: None), patched.object(findings, "is_clean", lambda *_: False):
+    with (
+        patched.object(review, "_usual_request", lambda *_: None),
+        patched.object(findings, "RIGHT", Right()),
+        patched.object(findings, "is_clean", lambda *_: False),
+    ):
         yield
 
 

@@ -11,7 +11,7 @@ from webhook.facts.fact import Fact
 from webhook.facts.knowledge import Knowledge, Table, WholesOf
 from webhook.facts.memo import Memo
 from webhook.facts.nearest import is_typo
-from webhook.facts.whole import Whole
+from webhook.facts.whole import Whole, Wholes
 
 if TYPE_CHECKING:
     from webhook.facts.inputs import inputs_of
@@ -27,6 +27,7 @@ __all__ = [
     "Memo",
     "Table",
     "Whole",
+    "Wholes",
     "WholesOf",
     "inputs_of",
     "is_typo",

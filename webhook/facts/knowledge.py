@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import Fact
 from webhook.facts.settings import Settings
-from webhook.facts.whole import Whole
+from webhook.facts.whole import Wholes
 
 __all__ = ["Comparison", "Explanation", "Fetched", "Knowledge", "Table", "WholesOf"]
 
@@ -23,7 +23,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-WholesOf = Callable[[dict[str, Any], ClusterView, Settings], Iterable[Whole]]
+WholesOf = Callable[[dict[str, Any], ClusterView, Settings], Wholes]
 Comparison = Callable[[dict[str, Any], ClusterView, Settings], Iterator[str]]
 Explanation = Callable[[dict[str, Any], ClusterView, Settings], Iterator[Table]]
 

@@ -6,18 +6,19 @@ It is a source of findings of its own: the API server does not give it for a cus
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 from webhook.admission import Cause, Warn, cut_end
 from webhook.engine.findings import Findings
 from webhook.engine.options import Options
+from webhook.engine.pods.seen import RIGHT
 from webhook.engine.pods.whole import Fault, Pod
 from webhook.engine.rules import MAX_FINDINGS, MESSAGE
-from webhook.facts import Whole
+from webhook.facts import Whole, Wholes
 from webhook.policy import Prepared, Profile
 from webhook.schema import FieldError
-from webhook.schema.pods import Place, Spot, is_clean, spots, validate, warned
+from webhook.schema.pods import Place, Spot, is_clean, parts, spots, validate, warned
 
 __all__ = ["POD_CODES", "pod_findings"]
 
@@ -29,7 +30,7 @@ WARNED: Final = "KP002"
 
 POD_CODES: Final = (REFUSED, WARNED)
 
-WholesOf = Callable[[dict[str, Any]], Iterable[Whole]]
+WholesOf = Callable[[dict[str, Any]], Wholes]
 """The pods that an operator makes of an object."""
 
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
@@ -82,20 +83,24 @@ def pod_findings(
 def _judged(
     place: Place, obj: dict[str, Any], owner: str, wholes: WholesOf | None
 ) -> tuple[list[Fault], list[tuple[str, str]]]:
-    """What Kubernetes refuses, and what it warns of.
-
-    A whole that is right has no part that is wrong, so its part is not looked at.
-    """
+    """What Kubernetes refuses, and what it warns of. The exact way is asked about what is not surely clean."""
+    whole = None if wholes is None else wholes(obj)
+    other, read = (None, "") if whole is None else (whole.other, whole.read)
+    key = RIGHT.key(owner, read, parts(place, obj))
+    if RIGHT.has(key, place, other):
+        return [], []
     unsure, right = list[Whole](), set[str]()
-    for each in () if wholes is None else wholes(obj):
+    for each in () if whole is None else whole.pods:
         if is_clean("PodSpec", each.pod, False, owner):
             right.add(each.path)
         else:
             unsure.append(each)
     rest = [spot for spot in spots(place, obj) if spot.path not in right and not _is_clean(spot, owner)]
-    if not rest and not unsure:
-        return [], []
-    return _looked_at(rest, owner, [Pod(each, owner) for each in unsure])
+    pods = [Pod(each, owner) for each in unsure]
+    found = _looked_at(rest, owner, pods)
+    if not any(found) and not any(pod.uses_volumes for pod in pods):
+        RIGHT.add(key, place, other)
+    return found
 
 
 def _is_clean(spot: Spot, owner: str) -> bool:
@@ -106,7 +111,7 @@ def _is_clean(spot: Spot, owner: str) -> bool:
 def _looked_at(rest: Sequence[Spot], owner: str, pods: Sequence[Pod]) -> tuple[list[Fault], list[tuple[str, str]]]:
     """What the exact way says of the ``rest`` of the parts, and then of the ``pods``.
 
-    A part of a pod that is right is not looked at. Enough are :data:`MAX_FINDINGS`.
+    A whole that is right has no part that is wrong, so its part is not looked at. Enough are :data:`MAX_FINDINGS`.
     """
     faults, warnings = list[Fault](), list[tuple[str, str]]()
     right = {pod.whole.path for pod in pods if pod.is_right}

@@ -44,6 +44,11 @@ class Pod:
     def is_right(self) -> bool:
         return not self.errors and not self.warnings
 
+    @property
+    def uses_volumes(self) -> bool:
+        """Whether it is accepted because the operator adds a volume."""
+        return any(error.type == _NOT_FOUND and error.bad_value in self.whole.volumes for error in self.errors)
+
     def faults(self, said: Said) -> Iterator[Fault]:
         """The faults in which the object has a share, without what a part has ``said``."""
         if not self.errors:

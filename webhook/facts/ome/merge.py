@@ -50,10 +50,13 @@ def _by_field(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     whole = {**below, **above}
     for key, item in above.items():
         old = below.get(key)
-        if old is not None:
-            whole[key] = old if item is None else merged(old, item, key)
-        elif item is None and key not in below:
-            del whole[key]
+        if old is None:
+            if item is None and key not in below:
+                del whole[key]
+        elif item is None or item == "":
+            whole[key] = old
+        elif item.__class__ is not str:
+            whole[key] = merged(old, item, key)
     return whole
 
 

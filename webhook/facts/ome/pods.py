@@ -5,7 +5,7 @@ OME adds to the containers what it knows of the model: variables, a mount, and t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView
@@ -15,7 +15,7 @@ from webhook.facts.ome.components import MAIN, MODE, MULTI_NODE, RAW, ROLES, bas
 from webhook.facts.ome.lookup import Found, find_runtime
 from webhook.facts.ome.merge import KEYS, merged
 from webhook.facts.settings import Settings
-from webhook.facts.whole import Whole
+from webhook.facts.whole import Whole, Wholes
 
 __all__ = ["pods_of_benchmark", "pods_of_runtime", "pods_of_service"]
 
@@ -28,7 +28,7 @@ _OF_TOOL: Final = ("image", "env", "envFrom", "volumeMounts", "resources")
 Json = dict[str, Any]
 
 
-def pods_of_service(service: Json, view: ClusterView, settings: Settings) -> Iterable[Whole]:
+def pods_of_service(service: Json, view: ClusterView, settings: Settings) -> Wholes:
     """The pods of each component, if the runtime is known and there is a container.
 
     OME makes no pod without one. Knative and Ray make theirs by rules of their own.
@@ -37,8 +37,8 @@ def pods_of_service(service: Json, view: ClusterView, settings: Settings) -> Ite
     name, first = text(spec, "runtime", "name"), preferred(service, "runtime", settings)
     runtime = find_runtime(view, namespace_of(service), name, first)
     if runtime is None or mode == "VirtualDeployment":
-        return ()
-    return _pods_over(runtime, spec)
+        return Wholes((), read=mode)
+    return Wholes(_pods_over(runtime, spec), runtime.object, mode)
 
 
 def _pods_over(runtime: Found, spec: Json) -> Iterator[Whole]:
@@ -51,9 +51,9 @@ def _pods_over(runtime: Found, spec: Json) -> Iterator[Whole]:
                     yield Whole(each.path, each.given, origin, pod, each.alone, runners, KEYS, volumes)
 
 
-def pods_of_runtime(runtime: Json, _: ClusterView, __: Settings) -> Iterable[Whole]:
+def pods_of_runtime(runtime: Json, _: ClusterView, __: Settings) -> Wholes:
     """The pods of a service that writes nothing but its model. It may give the runner a name and an image."""
-    return _pods_alone(mapping(runtime, "spec"))
+    return Wholes(_pods_alone(mapping(runtime, "spec")))
 
 
 def _pods_alone(spec: Json) -> Iterator[Whole]:
@@ -113,13 +113,13 @@ def _pod(component: Json) -> tuple[Json, dict[int | str, str]]:
     return {**component, "containers": [*containers[:place], both, *containers[place + 1 :]]}, {place: "runner"}
 
 
-def pods_of_benchmark(job: Json, _: ClusterView, __: Settings) -> Iterable[Whole]:
+def pods_of_benchmark(job: Json, _: ClusterView, __: Settings) -> Wholes:
     """The pod of a benchmark that overrides something. What its tool asks of the node is not known."""
     override, of_service = mapping(job, "spec", "podOverride"), at(job, "spec", "endpoint", "inferenceService")
     if not override:
-        return ()
+        return Wholes(())
     if "volumeMounts" in override and of_service is not None:
-        return ()  # OME names the volume after the model
+        return Wholes((), read="volume of a service")  # which OME names after the model
     tool = {"name": "genai-bench", "image": "tool"}
     alone = {"containers": [tool], "restartPolicy": "Never"}
     container = {key: item for key, item in override.items() if key in _OF_TOOL}
@@ -129,4 +129,4 @@ def pods_of_benchmark(job: Json, _: ClusterView, __: Settings) -> Iterable[Whole
         "containers": [merged(tool, container)],
     }
     origin = "the pod of the benchmark"
-    return [Whole("spec.podOverride", override, origin, pod, lambda: alone, {0: ""}, KEYS, (OUTPUT,))]
+    return Wholes([Whole("spec.podOverride", override, origin, pod, lambda: alone, {0: ""}, KEYS, (OUTPUT,))])

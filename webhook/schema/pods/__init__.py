@@ -5,8 +5,19 @@ Kubernetes 1.37: the same fields, reasons and texts. Values of the wrong type ar
 """
 
 from webhook.schema.pods.clean import is_clean
-from webhook.schema.pods.places import DECLARED, Place, Spot, pod_places, spots
+from webhook.schema.pods.places import DECLARED, Place, Spot, parts, pod_places, spots
 from webhook.schema.pods.validate import validate
 from webhook.schema.pods.warnings import template_warnings, warned
 
-__all__ = ["DECLARED", "Place", "Spot", "is_clean", "pod_places", "spots", "template_warnings", "validate", "warned"]
+__all__ = [
+    "DECLARED",
+    "Place",
+    "Spot",
+    "is_clean",
+    "parts",
+    "pod_places",
+    "spots",
+    "template_warnings",
+    "validate",
+    "warned",
+]

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from webhook.schema.node import SchemaNode
 from webhook.schema.pods.judge import DATA
 
-__all__ = ["DECLARED", "Place", "Spot", "pod_places", "spots"]
+__all__ = ["DECLARED", "Place", "Spot", "parts", "pod_places", "spots"]
 
 _NAMES: Final[Mapping[str, frozenset[str]]] = {name: frozenset(names) for name, names in DATA["shapes"].items()}
 _MOST: Final = 0.6
@@ -194,6 +194,13 @@ _CONFIRMED: Final[Mapping[str, Callable[[SchemaNode], bool]]] = {
     "EnvVar": _has_sources,
     "Lifecycle": _has_handlers,
 }
+
+
+def parts(place: Place, value: Any) -> Any:
+    """The value without what no type of pods has, above its first parts of pods: what their verdict depends on."""
+    if place.kind or place.each is not None or value.__class__ is not dict:
+        return value
+    return {key: parts(child, value[key]) for key, child in place.children.items() if key in value}
 
 
 def spots(place: Place, value: Any, path: str = "") -> list[Spot]:

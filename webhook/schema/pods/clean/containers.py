@@ -128,7 +128,11 @@ def _judged(judge: Judge, key: str, probe: Json) -> None:
 
 def _lifecycle(sight: Sight, value: Any) -> bool:
     """How long a hook may sleep depends on the pod."""
-    return value.keys() <= _HOOKS and not any("sleep" in hook for hook in value.values()) and are(sight, "Lifecycle", [value])
+    return (
+        value.keys() <= _HOOKS
+        and not any("sleep" in hook for hook in value.values())
+        and are(sight, "Lifecycle", [value])
+    )
 
 
 _CONTEXT: Final = (

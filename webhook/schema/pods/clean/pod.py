@@ -19,7 +19,7 @@ __all__ = ["is_clean"]
 _DEPRECATED: Final = frozenset(DATA["deprecatedLabels"])
 
 
-def is_clean(kind: str, value: Any, part: bool, owner: str, runners: tuple[str, ...] = ()) -> bool:  # noqa: FBT001
+def is_clean(kind: str, value: Any, part: bool, owner: str, runners: tuple[str, ...] = ()) -> bool:
     """Whether Kubernetes surely finds nothing in a value of this type: no error and no warning.
 
     The arguments are those of ``validate``.
@@ -28,9 +28,9 @@ def is_clean(kind: str, value: Any, part: bool, owner: str, runners: tuple[str, 
     if check is None:
         return False
     try:
-        if check is _labels:
-            return _labels(None, value)
         sight = Sight(part, owner)
+        if check is _labels:
+            return _labels(sight, value)
         if not check(sight, value):
             return False
         for key in runners:
@@ -115,10 +115,7 @@ _SOURCES: Final[Mapping[str, Check]] = {
 
 
 def _labels(_: Sight, value: Any) -> bool:
-    for key, text in value.items():
-        if not _is_key(key) or label_value(text):
-            return False
-    return True
+    return all(_is_key(key) and not label_value(text) for key, text in value.items())
 
 
 @lru_cache(256)

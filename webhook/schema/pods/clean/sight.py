@@ -21,7 +21,7 @@ class Sight:
 
     __slots__ = ("owner", "part", "ports", "volumes")
 
-    def __init__(self, part: bool, owner: str) -> None:  # noqa: FBT001 - it is made for each part of each object
+    def __init__(self, part: bool, owner: str) -> None:
         self.part, self.owner = part, owner
         self.volumes, self.ports = set[str](), set[Any]()
 
@@ -46,7 +46,7 @@ def fields_are_clean(sight: Sight, value: Json, checks: Mapping[str, Check]) -> 
 
 def checks_of(names: Iterable[str], free: Collection[str], checks: Mapping[str, Check]) -> dict[str, Check]:
     """The checks of a type with these ``names``. No rule looks at ``free`` ones; others without a check are rare."""
-    return {name: _rare for name in names if name not in free} | checks
+    return {**{name: _rare for name in names if name not in free}, **checks}
 
 
 def _rare(_: Sight, __: Any) -> bool:
