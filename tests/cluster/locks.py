@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 
+from tests.threads import beside
 from webhook.cluster import Kind
 from webhook.cluster.readthrough import Reference
 from webhook.cluster.recent import RecentAnswers
@@ -27,21 +28,14 @@ def written(store: Store, recent: RecentAnswers) -> Iterator[None]:
     """Three threads write as fast as they can."""
     stop = threading.Event()
 
-    def write() -> None:
+    def write(_: int) -> None:
         while not stop.is_set():
             store.put(Key("n", "a"), {"metadata": {}})
             store.list(None)
             recent.put(QUESTION, None)
 
-    threads = [threading.Thread(target=write) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    try:
+    with beside(stop, write, 3):
         yield
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
 
 
 def main(forks: int) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from tests.reconciler.apiserver import ApiServer
+from tests.threads import beside
 from webhook.cluster.resource import APIResource
 
 GROUP = "ome.io/v1beta1"
@@ -66,12 +67,5 @@ def churned(cluster: ApiServer, stop: threading.Event) -> Iterator[None]:
                 return
             cluster.put("clusterservingruntimes", runtime(f"churned-{writer}-{number % 20}", str(number)))
 
-    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(WRITERS)]
-    for thread in threads:
-        thread.start()
-    try:
+    with beside(stop, write, WRITERS):
         yield
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()

@@ -215,6 +215,10 @@ FAULTS = [
 ]
 
 
+def test_nothing_is_wrong_before_a_check_is_turned_off(faulty):
+    assert [said for template in faulty for said in doubts_of_template(template)] == []
+
+
 @pytest.mark.parametrize(("table", "key"), FAULTS, ids=[key for _, key in FAULTS])
 def test_a_check_that_always_says_yes_is_noticed(table, key, monkeypatch, faulty):
     monkeypatch.setitem(table, key, lambda *_: True)

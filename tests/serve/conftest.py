@@ -24,6 +24,7 @@ from certs.authority import Authority
 from certs.keeper import Keeper
 from certs.names import LOCAL
 from certs.store import DirectoryStore
+from tests.threads import beside
 
 Seen = TypeVar("Seen")
 
@@ -78,7 +79,7 @@ def asked_all_the_time(served: Served, payload: bytes | str, said: Callable[[Any
     seen: list[Seen] = []
     failures: list[Any] = []
 
-    def caller() -> None:
+    def caller(_: int) -> None:
         with contextlib.closing(served.connection()) as connection:
             while not stop.is_set():
                 connection.request("POST", "/validate?timeout=5s", payload, {"Content-Type": "application/json"})
@@ -89,16 +90,9 @@ def asked_all_the_time(served: Served, payload: bytes | str, said: Callable[[Any
                 else:
                     failures.append((response.status, text))
 
-    threads = [threading.Thread(target=caller) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    try:
+    with beside(stop, caller, 4):
         until(lambda: len(seen) > 50, "requests are answered")
         yield seen
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
     assert failures == []
 
 

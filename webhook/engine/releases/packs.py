@@ -117,7 +117,7 @@ class Pack:
         return pack
 
     def place(self, *path: str) -> str:
-        """Where pack.yaml says something, as file and line; the folder if there is no such file."""
+        """Where pack.yaml says something, as file and line; the folder, where it has no such file."""
         file, name = self.folder.joinpath(PACK), self._name(PACK)
         if not file.is_file():
             return self._name()

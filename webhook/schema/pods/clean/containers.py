@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from webhook.golang.names import dns_1123_label
-from webhook.schema.pods.clean.sight import Check, Sight, are, checks_of, exactly, is_known, one_of
+from webhook.schema.pods.clean.sight import Check, Sight, are, checks_of, exactly, fields_are_clean, is_known, one_of
 from webhook.schema.pods.formats import FORMATS, relative_path
 from webhook.schema.pods.judge import DATA, Judge
 from webhook.schema.pods.probes import PROBES, check_probe
@@ -19,7 +19,7 @@ __all__ = ["container", "init_container"]
 _name_of: Final = itemgetter("name")
 _path_of: Final = itemgetter("mountPath")
 _OF_NAMES: Final = bytes(range(0x20, 0x7F))
-"""The characters of the names of variables, and \"=\"."""
+"""The characters of the names of variables, and ``=``."""
 _OF_PORT: Final = frozenset({"containerPort", "name", "protocol"})
 _OF_MOUNT: Final = frozenset({"name", "mountPath", "readOnly", "subPath"})
 _PROTOCOLS: Final = ("TCP", "UDP", "SCTP")
@@ -33,13 +33,7 @@ _is_milli: Final = re.compile(r"[0-9]{1,6}m").fullmatch
 
 def container(sight: Sight, value: Json) -> bool:
     """A main container, and a runner beside the list."""
-    if not (sight.part or (value["name"] and value["image"])):
-        return False
-    for key, item in value.items():
-        check = _FIELDS.get(key)
-        if check is not None and not check(sight, item):
-            return False
-    return True
+    return bool(sight.part or (value["name"] and value["image"])) and fields_are_clean(sight, value, _FIELDS)
 
 
 def init_container(sight: Sight, value: Json) -> bool:

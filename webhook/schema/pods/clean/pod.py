@@ -29,8 +29,6 @@ def is_clean(kind: str, value: Any, part: bool, owner: str, runners: tuple[str, 
         return False
     try:
         sight = Sight(part, owner)
-        if check is _labels:
-            return _labels(sight, value)
         if not check(sight, value):
             return False
         for key in runners:
@@ -43,15 +41,7 @@ def is_clean(kind: str, value: Any, part: bool, owner: str, runners: tuple[str, 
 
 def _pod(sight: Sight, value: Json) -> bool:
     """A PodSpec. Its containers are looked at last, because they refer to its volumes."""
-    if not fields_are_clean(sight, value, _FIELDS):
-        return False
-    main, first = value.get("containers"), value.get("initContainers")
-    if not main or first is not None:
-        return _containers(sight, value)
-    for each in main:
-        if not container(sight, each):
-            return False
-    return _starts(sight, value) and (len(main) == 1 or _are_unique([each["name"] for each in main]))
+    return fields_are_clean(sight, value, _FIELDS) and _starts(sight, value) and _containers(sight, value)
 
 
 def _template(sight: Sight, value: Json) -> bool:
@@ -68,13 +58,13 @@ def _judge_annotations(judge: Judge, _: str, notes: Json) -> None:
 
 
 def _containers(sight: Sight, value: Json) -> bool:
-    """As it is rare: without containers, or with those that start first."""
+    """Those of the list, which a whole must have, and those that start first: each clean, and of a name of its own."""
     if not sight.part and not value["containers"]:
         return False
     main, first = value.get("containers", []), value.get("initContainers", [])
     if not all(container(sight, each) for each in main) or not all(init_container(sight, each) for each in first):
         return False
-    return _starts(sight, value) and _are_unique([each["name"] for each in (*main, *first)])
+    return _are_unique([each["name"] for each in (*main, *first)])
 
 
 def _starts(sight: Sight, value: Json) -> bool:
