@@ -146,6 +146,24 @@ def test_a_review_that_takes_long_gets_its_deadline_in_a_child(
     assert len(children) == 1
 
 
+def test_what_the_short_way_has_given_up_is_not_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+
+    def decide(*given: Any) -> Any:
+        begun.append(os.getpid())
+        return slow("rule X")(*given)
+
+    monkeypatch.setattr(engine, "validate", decide)
+    made = Gate(catalog=Catalog({}, "digest"))
+    assert made.reply_now("validate", body(), 5) is None
+    with pytest.raises(DeadlineExceeded):
+        asyncio.run(made.reply("validate", bytes(bytearray(body())), 0.5))
+    assert begun == [os.getpid()]
+    with pytest.raises(DeadlineExceeded):
+        asyncio.run(made.reply("validate", body(4), 0.5))
+    assert begun == [os.getpid()] * 2, "another body is begun"
+
+
 def test_the_time_of_one_review_does_not_count_for_the_next(children: list[int], loaded: Catalog) -> None:
     now = [0.0]
     made = Gate(catalog=loaded, clock=lambda: now[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final, Unpack
@@ -16,7 +17,7 @@ from webhook.engine import Options
 from webhook.engine.catalog import Catalog
 from webhook.serve.forked import Children
 from webhook.serve.gate.judgement import is_large, judge
-from webhook.serve.gate.pace import Pace
+from webhook.serve.gate.pace import OverrunError, Pace
 from webhook.serve.gate.readiness import Need, Readiness
 from webhook.serve.gate.review import Review, record
 from webhook.serve.gate.state import Call, InstalledDocuments, Parts, State
@@ -32,6 +33,9 @@ log = logging.getLogger("modelgate")
 
 SHORTEST: Final = 1.0
 """Seconds: the shortest timeout that a webhook can have."""
+
+LENGTHY: Final = 64
+"""Bodies remembered that the short way has given up: each goes the ordinary way next, and is not begun here again."""
 
 
 class Gate:
@@ -63,6 +67,7 @@ class Gate:
         self.report: Callable[[str, str], None] = lambda _reason, _note: None
         """Tells the cluster of a fault: a reason in Kubernetes' spelling, and a sentence. Must not block."""
         self._renewing = threading.Lock()
+        self._lengthy: deque[bytes] = deque(maxlen=LENGTHY)
         self._children = Children(lambda outcome: self.metrics.large.labels(outcome).inc())
 
     def renew(
@@ -134,7 +139,8 @@ class Gate:
             RequestError, Unavailable, Fault: as the exception tree says.
         """
         by = self.state
-        review = Review(by, call, body, patience, self.clock)
+        is_long = is_large(body) or body in self._lengthy
+        review = Review(by, call, body, patience, self.clock, is_long=is_long)
         found = await review.judged(self._children)
         record(self.metrics, by, call, found, self.clock() - review.started)
         if found.error is not None:
@@ -142,7 +148,7 @@ class Gate:
         return found.reply
 
     def reply_now(self, call: Call, body: bytes, patience: float | None) -> Answer | None:
-        """As :meth:`reply`, but None, without effects, for whatever would wait, fork or fail.
+        """As :meth:`reply`, but None, without answer and counts, for whatever would wait, fork or fail.
 
         Its time is shorter than any usual deadline (:mod:`webhook.serve.gate.pace`). What is left to do counts and logs
         the reply.
@@ -152,6 +158,8 @@ class Gate:
         started, by = self.clock(), self.state
         by.pace.begin(started)
         found = judge(by, call, body, {}, None, at_once=True)
+        if isinstance(found.error, OverrunError):
+            self._lengthy.append(body)
         if found.unread or found.error is not None:
             return None
         return found.reply, partial(record, self.metrics, by, call, found, self.clock() - started)

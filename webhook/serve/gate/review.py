@@ -12,7 +12,7 @@ from webhook.admission import one_line
 from webhook.admission.errors import DeadlineExceeded, ModelgateError, Unavailable
 from webhook.cluster import ClusterAnswer, ClusterQuestion
 from webhook.serve.forked import Children
-from webhook.serve.gate.judgement import Judgement, is_large, judge, portable
+from webhook.serve.gate.judgement import Judgement, judge, portable
 from webhook.serve.gate.pace import OverrunError
 from webhook.serve.gate.state import Call, State
 from webhook.serve.http.answers import peer
@@ -37,14 +37,19 @@ and so on; a policy may ask the authorizer several questions in turn. Real chain
 
 
 class Review:
-    """The judgement of one body by one state; ``patience`` is how long its caller waits, None: :data:`PATIENCE`."""
+    """The judgement of one body by one state.
 
-    def __init__(self, by: State, call: Call, body: bytes, patience: float | None, clock: Callable[[], float]) -> None:
+    ``patience`` is how long its caller waits, None: :data:`PATIENCE`. One that ``is_long`` is not begun here.
+    """
+
+    def __init__(
+        self, by: State, call: Call, body: bytes, patience: float | None, clock: Callable[[], float], *, is_long: bool
+    ) -> None:
         self._by, self._call, self._body, self._clock = by, call, body, clock
         self._waits = PATIENCE if patience is None else patience
         self.started = clock()
         self._until = self.started + self._waits - RESERVE
-        self._is_long = is_large(body)
+        self._is_long = is_long
         self._known: dict[ClusterQuestion, ClusterAnswer] = {}
 
     async def judged(self, children: Children) -> Judgement:
