@@ -208,7 +208,7 @@ def test_a_rule_about_objects_that_are_only_not_among_the_files_is_found(tmp_pat
 
 def test_without_a_pack_file_it_says_what_to_write(folder: Path, capsys: Capture) -> None:
     (folder / "pack.yaml").unlink()
-    assert "there is no pack.yaml: name there the operator, the codes and the groups" in checked(folder, capsys)[1][0]
+    assert "there is no pack.yaml: write one, with operator, codes and groups" in checked(folder, capsys)[1][0]
 
 
 def test_what_contradicts_a_built_in_pack_cannot_be_loaded(folder: Path, capsys: Capture) -> None:

@@ -40,7 +40,7 @@ spec:
   - code: AC401
     at: spec.queue
     rule: facts.queue.found
-    message: there is no such Queue in the namespace; create it, or use the name of another one
+    messageExpression: "'there is no Queue ' + shown(facts.queue.name) + ' in the namespace: create it or name another'"
     unseen: "'Queue ' + facts.queue.name"
     docs: A widget of no queue is never made.
   - code: AC402

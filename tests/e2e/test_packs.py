@@ -74,10 +74,10 @@ def adding(plane: Plane, gate: Gate, mounted: Path) -> Iterator[Gate]:
 def test_its_rules_and_defaults_read_the_object_that_a_field_names(kubectl: Kubectl) -> None:
     refusal = kubectl.refusal("create", an_object("Widget", "early", queue="fast"))
     assert "spec.queue: " in refusal
-    assert "there is no such Queue in the namespace" in refusal
+    assert 'there is no Queue "fast" in the namespace' in refusal
     assert "AC401" in refusal
     kubectl.send("create", an_object("Queue", "fast", most=5))
-    wait_until(lambda: created(kubectl), "the gate to forget that there was no such Queue")
+    wait_until(lambda: created(kubectl), "the gate to forget that there was no Queue")
     (made,) = kubectl.json("get", "widgets")["items"]
     assert made["spec"] == {"queue": "fast", "size": 5}
     assert STAMP in made["metadata"]["annotations"]

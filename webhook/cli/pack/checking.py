@@ -71,7 +71,7 @@ def problems_of(api: str, cases: Sequence[Placed], loaded: Catalog) -> Iterator[
 def _of_pack(pack: Pack, loaded: Catalog, api: str) -> Iterator[Problem]:
     """What pack.yaml does not say of the kinds and the rules."""
     if not pack.folder.joinpath(PACK).is_file():
-        yield Problem(str(pack.folder), "", f"there is no {PACK}: name there the operator, the codes and the groups")
+        yield Problem(str(pack.folder), "", f"there is no {PACK}: write one, with operator, codes and groups")
         return
     groups = {gvk.group for gvk in loaded.kinds if loaded.uncompiled(gvk).api == api}
     if missing := sorted(groups - {*pack.groups}):
