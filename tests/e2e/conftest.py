@@ -32,7 +32,9 @@ from tests.e2e.kubectl import Kubectl
 from tests.e2e.machine import Unavailable
 from tests.e2e.node import Node
 from tests.e2e.plane import Plane
+from tests.e2e.programs import compile_into, start_from
 from tests.e2e.seeing import with_view
+from tests.once import made_once
 
 WANTED = os.environ.get("MODELGATE_E2E", "")
 HERE = Path(__file__).parent
@@ -76,6 +78,12 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
             if fixture in item.fixturenames:
                 report.sections.append(("cluster logs", f"kept in {cluster.keep_logs()}"))
     return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def programs(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Modelgate's programs, compiled once for all processes of this run."""
+    start_from(made_once(tmp_path_factory, "programs", compile_into))
 
 
 @pytest.fixture(scope="session")
