@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 Object = dict[str, Any]
+WITH_OPENAPI = "--openapi-patch=true"
+"""For ``apply`` where it is to be as users call it."""
 
 
 class Refused(AssertionError):
