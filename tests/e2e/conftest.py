@@ -80,19 +80,16 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
     return report
 
 
-@pytest.fixture(scope="session", autouse=True)
-def programs(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Modelgate's programs, compiled once for all processes of this run."""
-    start_from(made_once(tmp_path_factory, "programs", compile_into))
-
-
 @pytest.fixture(scope="session")
-def plane_assets() -> Assets:
+def plane_assets(tmp_path_factory: pytest.TempPathFactory) -> Assets:
+    """The programs of a plane. Beside one run Modelgate's own, compiled once for all processes of these tests."""
     try:
-        return assets("plane")
+        found = assets("plane")
     except Unavailable as reason:
         unavailable(reason)
         raise
+    start_from(made_once(tmp_path_factory, "programs", compile_into))
+    return found
 
 
 @pytest.fixture(scope="session")
