@@ -32,7 +32,9 @@ from tests.e2e.kubectl import Kubectl
 from tests.e2e.machine import Unavailable
 from tests.e2e.node import Node
 from tests.e2e.plane import Plane
+from tests.e2e.programs import compile_into, start_from
 from tests.e2e.seeing import with_view
+from tests.once import made_once
 
 WANTED = os.environ.get("MODELGATE_E2E", "")
 HERE = Path(__file__).parent
@@ -79,12 +81,15 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
 
 
 @pytest.fixture(scope="session")
-def plane_assets() -> Assets:
+def plane_assets(tmp_path_factory: pytest.TempPathFactory) -> Assets:
+    """The programs of a plane. Beside one run Modelgate's own, compiled once for all processes of these tests."""
     try:
-        return assets("plane")
+        found = assets("plane")
     except Unavailable as reason:
         unavailable(reason)
         raise
+    start_from(made_once(tmp_path_factory, "programs", compile_into))
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -26,6 +25,7 @@ from tests.e2e.kubectl import Answer, Kubectl, Object
 from tests.e2e.models import bad_model, model
 from tests.e2e.plane import Plane
 from tests.e2e.processes import Failed, Process, free_port, wait_until
+from tests.e2e.programs import modelgate
 
 CHECKOUT = Path(__file__).parents[2]
 CHART = CHECKOUT / "chart"
@@ -140,11 +140,6 @@ class Gate:
 
     def _environment(self) -> dict[str, str]:
         return os.environ | {"KUBECONFIG": str(self._plane.kubeconfig), "PYTHONPATH": str(CHECKOUT)}
-
-
-def modelgate(*arguments: str) -> list[str]:
-    """The command line, from this checkout."""
-    return [sys.executable, "-m", "webhook", *arguments]
 
 
 def rendered(plane: Plane, *flags: str) -> list[Object]:

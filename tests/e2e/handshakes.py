@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import Self
 
 from tests.e2e.client import connected
-from tests.e2e.gate import CHECKOUT, modelgate
+from tests.e2e.gate import CHECKOUT
 from tests.e2e.processes import Process, free_port, wait_until
+from tests.e2e.programs import modelgate
 
 _SETTINGS = {"MODELGATE_TLS_POLL_SECONDS": "0.2", "PYTHONPATH": str(CHECKOUT)}
 _CHUNK = 65536

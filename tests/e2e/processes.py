@@ -29,15 +29,20 @@ class Failed(AssertionError):
 
 
 def wait_until(condition: Callable[[], T], what: str, seconds: float = 30, watching: Sequence[Process] = ()) -> T:
-    """Poll ``condition`` until it is true; returns it. Raises Failed at the deadline, or when one watched ended."""
+    """Poll ``condition`` until it is true; returns it. Raises Failed at the deadline, or when one watched ended.
+
+    The time between two polls grows: most conditions start a program, which takes time from what they wait for.
+    """
     deadline = time.monotonic() + seconds
+    pause = 0.05
     while not (value := condition()):
         for process in watching:
             process.check()
         if time.monotonic() > deadline:
             logs = f"; logs in {watching[0].log.parent}" if watching else ""
             raise Failed(f"waited {seconds:g} s in vain for {what}; last seen: {value!r}{logs}")
-        time.sleep(0.05)
+        time.sleep(pause)
+        pause = min(1.3 * pause, 0.3)
     return value
 
 

@@ -8,10 +8,11 @@ import urllib.error
 import urllib.request
 from typing import Any, Self
 
-from tests.e2e.gate import CHECKOUT, NAME, NAMESPACE, modelgate, rendered
+from tests.e2e.gate import CHECKOUT, NAME, NAMESPACE, rendered
 from tests.e2e.kubectl import Kubectl, Object
 from tests.e2e.plane import Plane
 from tests.e2e.processes import Process, free_port, wait_until
+from tests.e2e.programs import modelgate
 
 ACCOUNT = f"{NAME}-reconciler"
 RIGHTS = {"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}

@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.e2e.assets import Assets, assets
 from tests.e2e.crds import install_crds
-from tests.e2e.kubectl import Kubectl, Object
+from tests.e2e.kubectl import WITH_OPENAPI, Kubectl, Object
 from tests.e2e.machine import Unavailable
 from tests.e2e.models import FINALIZER, model, with_vendor
 from tests.e2e.plane import Plane
@@ -47,7 +47,7 @@ STEPS: dict[str, Step] = {
         "models", "created", {"status": {"phase": "Pending"}}, "--subresource=status"
     ),
     "apply-create": lambda kubectl: kubectl.send("apply", model("applied")),
-    "apply-update": lambda kubectl: kubectl.send("apply", ON_NVIDIA["applied"]),
+    "apply-update": lambda kubectl: kubectl.send("apply", ON_NVIDIA["applied"], WITH_OPENAPI),
     "server-side-apply-create": lambda kubectl: kubectl.send("apply", model("ssa"), "--server-side"),
     "server-side-apply-update": lambda kubectl: kubectl.send("apply", ON_NVIDIA["ssa"], "--server-side"),
     "delete": lambda kubectl: kubectl("delete", "models", "created"),
@@ -68,7 +68,7 @@ def recordings(assets: Assets) -> Iterator[tuple[str, Object]]:
     On a separate plane, where nothing else changes the objects.
     """
     with tempfile.TemporaryDirectory() as folder, Plane(assets) as plane, Recorder(Path(folder)) as recorder:
-        install_crds(plane.kubectl)
+        install_crds(plane.kubectl, "llmkube")
         plane.kubectl("create", "namespace", NAMESPACE)
         plane.kubectl.send_all("create", recorder.configurations())
         kubectl = plane.kubectl.within(NAMESPACE)

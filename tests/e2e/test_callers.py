@@ -41,7 +41,7 @@ def proving(plane_assets, folder):
     token = folder / "token"
     user = {"client-certificate": str(certificate), "client-key": str(key), "tokenFile": str(token)}
     with Plane(plane_assets, flags=[admission_configuration(folder, user)]) as plane:
-        install_crds(plane.kubectl)
+        install_crds(plane.kubectl, "llmkube")
         plane.kubectl("create", "serviceaccount", "webhooks", "--namespace=kube-system")
         audiences = [f"--audience={ADDRESS}/{path}" for path in ("mutate", "validate")]
         token.write_text(plane.kubectl("create", "token", "webhooks", "--namespace=kube-system", *audiences).strip())

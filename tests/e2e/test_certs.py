@@ -23,7 +23,7 @@ from certs.publish import FIELD_MANAGER, Configuration, publish, read
 from certs.report import Events
 from certs.store import SecretStore
 from certs.token import Account, provide
-from tests.e2e.gate import modelgate
+from tests.e2e.programs import modelgate
 from tests.e2e.widgets import CHART, GUARDED
 
 NOW = datetime.now(UTC)

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,11 @@ import yaml
 from tests.e2e import models
 from tests.e2e.client import Client, Reply, connected
 from tests.e2e.crds import install_crds
-from tests.e2e.gate import PROFILE, STAMP, modelgate
+from tests.e2e.gate import PROFILE, STAMP
 from tests.e2e.kubectl import Kubectl, Object
 from tests.e2e.plane import Plane
 from tests.e2e.processes import wait_until
+from tests.e2e.programs import modelgate
 from tests.e2e.recipes import KUBERNETES
 from tests.policies.test_cases import files, read, target
 from tests.shared import SHARED
@@ -32,7 +33,7 @@ from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.filling.defaulting import QUANTITY
 from webhook.manifests import documents
 from webhook.policy.export import left_out
-from webhook.schema import Structural, load_crd
+from webhook.schema import CRD, load_crd
 
 CODE = re.compile(r"\b[A-Z]{2}[0-5]\d\d\b")
 NEEDS_1_36 = pytest.mark.skipif(
@@ -49,6 +50,11 @@ class Question:
     known: KnownKind
     obj: Object
     old: Object | None = None
+
+
+@pytest.fixture(scope="module")
+def asked(loaded) -> list[Question]:
+    return list(questions(loaded))
 
 
 @pytest.fixture
@@ -95,9 +101,8 @@ def placed(obj: Object, known: KnownKind, name: str = "") -> Object:
 
 
 @NEEDS_1_36
-def test_native_policies_decide_and_store_as_the_gate_does(plane, gate, client, loaded):
+def test_native_policies_decide_and_store_as_the_gate_does(plane, gate, client, asked):
     """Every case of every kind, new and updated: the same verdict, the same object stored, the same warnings."""
-    asked = list(questions(loaded))
     exported = run_export("policies", f"--profile={PROFILE}")
     with gate.absent():
         versions = store(client, asked)
@@ -242,20 +247,21 @@ def type_warnings(kubectl: Kubectl, exported: list[Object]) -> dict[str, Any]:
 def run_export(*arguments: str) -> list[Object]:
     done = subprocess.run(modelgate("export", *arguments), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return list(yaml.safe_load_all(done.stdout))
+    return list(yaml.load_all(done.stdout, Loader=yaml.CSafeLoader))
 
 
-def test_exported_crds_are_accepted_and_enforced(plane, gate, client, loaded):
+def test_exported_crds_are_accepted_and_enforced(plane, gate, client, loaded, asked):
     """All kinds at once; then, of each that has rules a CRD can hold, an object of a case that breaks one."""
     plain = definitions("--profile=audit")  # under which nothing denies
     strict = definitions("--profile=strict")
-    broken = {named(each.known): (each, code) for each in questions(loaded) if (code := broken_rule(each, strict))}
+    rules = {kind: load_crd(crd, trusted=True) for kind, crd in strict.items()}
+    broken = {named(each.known): (each, code) for each in asked if (code := broken_rule(each, rules))}
     with_rules = {kind for kind, crd in strict.items() if crd != plain[kind]}
     for known in loaded.kinds.values():
         kind, twin = named(known), named(known).removeprefix("Cluster")
         if kind in with_rules - broken.keys():
-            asked, code = broken[twin]
-            broken[kind] = replace(asked, known=known, obj={**asked.obj, "kind": known.gvk.kind}), code
+            other, code = broken[twin]
+            broken[kind] = replace(other, known=known, obj={**other.obj, "kind": known.gvk.kind}), code
     assert len(plain) == len(loaded.kinds)
     assert broken.keys() == with_rules
 
@@ -281,23 +287,18 @@ def named(known: KnownKind) -> str:
     return f"{known.gvk.kind}.{known.gvk.group}"
 
 
-def broken_rule(asked: Question, crds: dict[str, Object]) -> str:
+def broken_rule(asked: Question, crds: dict[str, CRD]) -> str:
     """The code of a rule, in the CRD of a kind, that a new object breaks, and nothing else."""
     known = asked.known
     if asked.old is not None or known.schema.check(known.schema.decode(asked.obj).object).errors:
         return ""
-    ruled = compiled(json.dumps(crds[named(known)]), known.gvk.version)
+    ruled = crds[named(known)].versions[known.gvk.version].schema
     errors = ruled.check(ruled.decode(asked.obj).object).errors
     return next(iter(CODE.findall(errors[0].detail)), "") if errors else ""
 
 
-@cache
-def compiled(crd: str, version: str) -> Structural:
-    return load_crd(json.loads(crd), trusted=True).versions[version].schema
-
-
 @pytest.fixture(scope="module")
-def static(plane_assets, tmp_path_factory) -> Iterator[Plane]:
+def static(plane_assets, tmp_path_factory, loaded) -> Iterator[Plane]:
     """A control plane that reads the exported manifests at its start, from a folder for each sort of policy."""
     folder = tmp_path_factory.mktemp("static")
     plugins = [admission_plugin(folder / sort, sort) for sort in ("Validating", "Mutating")]
@@ -308,7 +309,10 @@ def static(plane_assets, tmp_path_factory) -> Iterator[Plane]:
         f"--admission-control-config-file={folder / 'admission.yaml'}",
     ]
     with Plane(plane_assets, flags=flags) as plane:
-        install_crds(plane.kubectl)
+        install_crds(plane.kubectl, "llmkube")
+        # Until mutating policies have read the schema of a new kind, the API server answers 503, whatever it is asked.
+        unavailable = HTTPStatus.SERVICE_UNAVAILABLE
+        wait_until(lambda: asked_about_models(plane, loaded)[0].code != unavailable, "the schema to be read")
         yield plane
 
 

@@ -16,10 +16,11 @@ import pytest
 import yaml
 
 from tests.chart.test_snapshots import SETS
-from tests.e2e.gate import CHART, CHECKOUT, NAME, NAMESPACE, modelgate
+from tests.e2e.gate import CHART, CHECKOUT, NAME, NAMESPACE
 from tests.e2e.kubectl import Refused
 from tests.e2e.plane import Plane
 from tests.e2e.processes import wait_until
+from tests.e2e.programs import modelgate
 from tests.shared import shared
 
 DEFINITIONS = CHECKOUT / "chart-crds"
@@ -28,7 +29,7 @@ PROJECTS = ("llmkube", "ome")
 
 @pytest.fixture(scope="module")
 def bare(plane_assets):
-    """A control plane without any definition."""
+    """A control plane without any definition; a test leaves it as it was."""
     with Plane(plane_assets) as started:
         yield started
 
@@ -47,8 +48,16 @@ def charts(tmp_path_factory):
 
 
 @pytest.fixture
-def cluster(bare):
-    """The plane; afterwards without releases and definitions, as before."""
+def cluster(request, plane_assets):
+    """A plane without releases and definitions.
+
+    For ``charts`` it is a new one: it starts within the time that upstream's definitions need to go.
+    """
+    if "charts" in request.fixturenames:
+        with Plane(plane_assets) as started:
+            yield started
+        return
+    bare = request.getfixturevalue("bare")
     yield bare
     for release in json.loads(bare.helm("list", "--all-namespaces", "-o=json")):
         bare.helm("uninstall", release["name"], f"--namespace={release['namespace']}")

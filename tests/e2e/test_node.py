@@ -8,9 +8,10 @@ import subprocess
 import pytest
 
 from tests.e2e.crds import install_crds
-from tests.e2e.gate import CHART, CHECKOUT, NAME, NAMESPACE, STAMP, in_effect, modelgate, out_of_effect
+from tests.e2e.gate import CHART, CHECKOUT, NAME, NAMESPACE, STAMP, in_effect, out_of_effect
 from tests.e2e.models import bad_model, model
 from tests.e2e.processes import wait_until
+from tests.e2e.programs import modelgate
 from tests.e2e.release import GATES, installed, names
 
 pytestmark = pytest.mark.usefixtures("release")

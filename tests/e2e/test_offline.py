@@ -9,6 +9,7 @@ from copy import deepcopy
 import pytest
 
 from tests.e2e.kinds import KINDS
+from tests.e2e.kubectl import WITH_OPENAPI
 from tests.e2e.offline import LOADED, OPTIONS, differences, differs, law
 from webhook.admission.request import GroupVersionKind, group_version
 from webhook.cluster import MemoryView
@@ -37,7 +38,7 @@ def test_a_file_that_updates_a_stored_object_is_merged_as_kubectl_does(kubectl, 
         key = (known.gvk.group, row.kind, namespace.get("namespace", ""), "applied")
         there = Stored({key: stored_object(stored, known)})
         found = review(Document("", 1, deepcopy(second)), LOADED, MemoryView(), OPTIONS, there)
-        answer = kubectl.run("apply", "-f", "-", "--dry-run=server", "-o=json", stdin=json.dumps(second))
+        answer = kubectl.run("apply", WITH_OPENAPI, "-f", "-", "--dry-run=server", "-o=json", stdin=json.dumps(second))
         assert found.validation.allowed == (answer.code == 0), answer.err
         if answer.code == 0:
             assert differs(found.mutation.object, json.loads(answer.out)) == ""

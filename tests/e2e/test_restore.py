@@ -9,9 +9,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.e2e.gate import CHART, CHECKOUT, NAME, NAMESPACE, modelgate
+from tests.e2e.gate import CHART, CHECKOUT, NAME, NAMESPACE
 from tests.e2e.plane import Plane
 from tests.e2e.processes import Process, wait_until
+from tests.e2e.programs import modelgate
 from tests.e2e.test_certs import kubeconfig_of
 
 UPGRADE = ("upgrade", NAME, CHART, f"--namespace={NAMESPACE}", "--reset-then-reuse-values")

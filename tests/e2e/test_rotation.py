@@ -19,9 +19,10 @@ from certs.authority import Authority
 from certs.issue import Leaf
 from certs.lifetimes import Lifetimes
 from tests.e2e.client import connected
-from tests.e2e.gate import external_name, modelgate, with_clients
+from tests.e2e.gate import external_name, with_clients
 from tests.e2e.handshakes import Callers, Webhook
 from tests.e2e.processes import Process, wait_until
+from tests.e2e.programs import modelgate
 from tests.e2e.test_certs import kubeconfig_of
 from tests.e2e.widgets import CHART, GROUP, GUARDED, definition, widget
 from webhook.cluster.api import Reader

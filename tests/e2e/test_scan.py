@@ -7,9 +7,10 @@ import subprocess
 import jsonschema
 import yaml
 
-from tests.e2e.gate import CHECKOUT, modelgate
+from tests.e2e.gate import CHECKOUT
 from tests.e2e.models import model
 from tests.e2e.processes import wait_until
+from tests.e2e.programs import modelgate
 
 RIGHTS = CHECKOUT / "docs" / "ci" / "scan-rights.yaml"
 SCHEMA = CHECKOUT / "docs" / "schemas" / "check-report.schema.json"

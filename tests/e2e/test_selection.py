@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.e2e.gate import modelgate
 from tests.e2e.kubectl import Answer, Kubectl, Object
 from tests.e2e.processes import wait_until
+from tests.e2e.programs import modelgate
 from tests.e2e.samples import by_name, outcomes, samples
 from webhook.admission.status import SUMMARISED_LENGTH, cut_end
 from webhook.cluster import MemoryView

@@ -27,10 +27,11 @@ from certs.names import LOCAL, Names
 from certs.store import DirectoryStore
 from tests.bench.e2e.interpreter import environment, interpreter
 from tests.bench.objects import body, full
-from tests.e2e.gate import CHECKOUT, modelgate
+from tests.e2e.gate import CHECKOUT
 from tests.e2e.kubectl import Object
 from tests.e2e.plane import Plane
 from tests.e2e.processes import Process, free_port
+from tests.e2e.programs import modelgate
 from tests.e2e.recipes import go
 from tests.oracle.build import CACHE
 
