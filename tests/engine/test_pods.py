@@ -5,11 +5,14 @@ import json
 import pytest
 import yaml
 
+from tests.bench import objects
+from tests.bench import pods as bench
 from tests.shared import ROOT
 from webhook import engine
 from webhook.admission import GroupVersionKind, Request
 from webhook.cluster import MemoryView
 from webhook.engine import Options
+from webhook.engine.pods import findings
 from webhook.engine.pods.seen import LIMIT, MOST, Right
 from webhook.facts.settings import Behaviour, Settings
 from webhook.policy import Profile
@@ -231,3 +234,23 @@ def test_what_was_right_is_so_with_the_same_values_only():
     right.add(b"x", one)
     assert right.has(b"x", one)
     assert not right.has(b"x", other)
+
+
+def test_a_healthy_service_needs_no_exact_way(loaded, monkeypatch):
+    monkeypatch.setattr(findings, "_looked_at", None)
+    monkeypatch.setattr(findings, "RIGHT", Right())
+    service, runtime = objects.service(1), bench.RUNTIME
+    service["spec"] |= bench.NAMED
+    for view in (MemoryView([]), MemoryView([runtime, bench.MODEL])):
+        request = Request(SERVICE, "", "CREATE", service)
+        assert not said(engine.validate(request, loaded, view, Options()).warnings)
+
+
+def test_clean_parts_are_not_remembered(loaded, monkeypatch):
+    right = Right()
+    monkeypatch.setattr(findings, "RIGHT", right)
+    pod = {"runner": {"name": "ome-container", "image": "x"}}
+    assert not said(decided(loaded, SERVICE, {"engine": pod}).warnings)
+    assert not right._known
+    assert not said(decided(loaded, SERVICE, {"engine": {**pod, "hostUsers": True}}).warnings)
+    assert len(right._known) == 1

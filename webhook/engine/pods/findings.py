@@ -83,39 +83,58 @@ def pod_findings(
 def _judged(
     place: Place, obj: dict[str, Any], owner: str, wholes: WholesOf | None
 ) -> tuple[list[Fault], list[tuple[str, str]]]:
-    """What Kubernetes refuses, and what it warns of. The exact way is asked about what is not surely clean."""
+    """What Kubernetes refuses, and what it warns of.
+
+    What was right is remembered only of pods that are merged, and of what the fast way does not know.
+    """
     whole = None if wholes is None else wholes(obj)
-    other, read = (None, "") if whole is None else (whole.other, whole.read)
+    pods, other, read = ((), None, "") if whole is None else (whole.pods, whole.other, whole.read)
+    if not pods and _are_clean(place, obj, owner, ()):
+        return [], []
     key = RIGHT.key(owner, read, parts(place, obj))
     if RIGHT.has(key, place, other):
         return [], []
-    unsure, right = list[Whole](), set[str]()
-    for each in () if whole is None else whole.pods:
+    unsure, clean = list[Whole](), dict[int, Whole]()
+    for each in pods:
         if is_clean("PodSpec", each.pod, False, owner):
-            right.add(each.path)
+            clean[id(each.given)] = each
         else:
             unsure.append(each)
-    rest = [spot for spot in spots(place, obj) if spot.path not in right and not _is_clean(spot, owner)]
-    pods = [Pod(each, owner) for each in unsure]
-    found = _looked_at(rest, owner, pods)
-    if not any(found) and not any(pod.uses_volumes for pod in pods):
+    exact = [Pod(each, owner) for each in unsure]
+    found = list[Fault](), list[tuple[str, str]]()
+    if unsure or not pods or not _are_clean(place, obj, owner, clean):
+        found = _looked_at(place, obj, owner, exact, {each.path for each in clean.values()})
+    if not any(found) and not any(pod.uses_volumes for pod in exact):
         RIGHT.add(key, place, other)
     return found
 
 
-def _is_clean(spot: Spot, owner: str) -> bool:
-    place = spot.place
-    return is_clean(place.kind, spot.value, not place.whole, owner, place.runners)
+def _are_clean(place: Place, value: Any, owner: str, wholes: Collection[int]) -> bool:
+    """Whether all parts are clean. A node of a whole that is clean, by its identity, is not looked at."""
+    runners, part = place.runners, not place.whole
+    if place.kind and id(value) not in wholes and not is_clean(place.kind, value, part, owner, runners):
+        return False
+    children, each = place.children, place.each
+    if value.__class__ is dict:
+        for key, item in value.items():
+            below = children.get(key, each)
+            if below is not None and not _are_clean(below, item, owner, wholes):
+                return False
+    elif each is not None and value.__class__ is list:
+        return all(_are_clean(each, item, owner, wholes) for item in value)
+    return True
 
 
-def _looked_at(rest: Sequence[Spot], owner: str, pods: Sequence[Pod]) -> tuple[list[Fault], list[tuple[str, str]]]:
-    """What the exact way says of the ``rest`` of the parts, and then of the ``pods``.
+def _looked_at(
+    place: Place, obj: dict[str, Any], owner: str, pods: Sequence[Pod], clean: Collection[str]
+) -> tuple[list[Fault], list[tuple[str, str]]]:
+    """What the exact way says: first of the parts, and then of the ``pods``. ``clean`` are the paths of others.
 
     A whole that is right has no part that is wrong, so its part is not looked at. Enough are :data:`MAX_FINDINGS`.
     """
     faults, warnings = list[Fault](), list[tuple[str, str]]()
-    right = {pod.whole.path for pod in pods if pod.is_right}
-    for spot in rest:
+    right = {pod.whole.path for pod in pods if pod.is_right}.union(clean)
+    for spot in spots(place, obj):
         if spot.path not in right:
             errors, told = _of_part(spot, owner)
             faults += [Fault(each.type, each.field, each.body()) for each in errors]

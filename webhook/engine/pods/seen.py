@@ -1,4 +1,7 @@
-"""Objects in whose pods nothing was found: the same specification is reviewed again, of one object or of many."""
+"""Objects in whose pods nothing was found, where the fast way takes long or does not know.
+
+The same specification is reviewed again, of one object or of many.
+"""
 
 from __future__ import annotations
 

@@ -102,9 +102,12 @@ def _components(path: str, role: str, given: Json, base: Json, service: Json) ->
 
 def _pod(component: Json) -> tuple[Json, dict[int | str, str]]:
     """The component as a PodSpec, and which container is the runner: the last one, or one of the same name."""
-    runner, containers = component.get("runner"), items(component, "containers")
+    runner = component.get("runner")
     if not isinstance(runner, dict):
         return component, {}
+    if not component.get("containers"):
+        return {**component, "containers": [runner]}, {0: "runner"}
+    containers = items(component, "containers")
     names, name = [text(each, "name") for each in containers], text(runner, "name")
     if name not in names:
         return {**component, "containers": [*containers, runner]}, {len(containers): "runner"}

@@ -10,13 +10,15 @@ from webhook.schema.fielderror import invalid, not_supported, required
 from webhook.schema.pods.judge import DATA, Judge, plain, rule
 from webhook.schema.pods.values import Json, field, quantity, text
 
-__all__ = ["check_field_ref", "check_resource_ref"]
+__all__ = ["are_names", "check_field_ref", "check_resource_ref"]
 
 _ENV: Final[list[str]] = DATA["fieldPaths"]["env"]
 _KNOWN: Final = frozenset(DATA["fieldPaths"]["known"])
 _RESOURCES: Final[list[str]] = DATA["fieldPaths"]["resources"]
 _HUGE: Final = ("requests.hugepages-", "limits.hugepages-")
 _SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
+_OF_NAMES: Final = bytes(range(0x20, 0x7F))
+"""The characters of names of variables, and "="."""
 _SIZES: Final = frozenset({"1", *(f"1{unit}" for unit in ("k", "M", "G", "T", "P", "E"))}) | {
     f"1{unit}i" for unit in "KMGTPE"
 }
@@ -28,16 +30,17 @@ def _are_plain(variables: list[Any]) -> bool:
     """Whether each is a name and a text; the API server has read them already, so values of other types are rare."""
     try:
         names = [variable["name"] for variable in variables if "valueFrom" not in variable]
-        written = "".join(names)
+        return len(names) == len(variables) and are_names(names)
     except (KeyError, TypeError):
         return False
-    return (
-        len(names) == len(variables)
-        and "" not in names
-        and written.isascii()
-        and "=" not in written
-        and (written.isprintable())
-    )
+
+
+def are_names(names: list[str]) -> bool:
+    """Whether each is the name of a variable. They are looked at together: a pod has many."""
+    written = "=".join(names)
+    if written.count("=") >= len(names) or "==" in f"={written}=":  # within a name, or around an empty one
+        return not names
+    return written.isascii() and not written.encode().translate(None, _OF_NAMES)
 
 
 @rule("EnvVar")

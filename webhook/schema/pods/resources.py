@@ -46,7 +46,6 @@ def _name_problems(name: str) -> tuple[str, ...]:
     return tuple(problems)
 
 
-@lru_cache(1024)
 def is_usual_name(name: str) -> bool:
     """Whether it is right for a container, and takes whole numbers of anything."""
     return not name.startswith(_HUGE) and (name in _CONTAINER or not _name_problems(name))

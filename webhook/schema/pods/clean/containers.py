@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Final
 
 from webhook.golang.names import dns_1123_label
 from webhook.schema.pods.clean.sight import Check, Sight, are, checks_of, exactly, fields_are_clean, is_known, one_of
+from webhook.schema.pods.env import are_names
 from webhook.schema.pods.formats import FORMATS, relative_path
 from webhook.schema.pods.judge import DATA, Judge
 from webhook.schema.pods.probes import PROBES, check_probe
 from webhook.schema.pods.resources import is_usual_name
 from webhook.schema.pods.values import Json
 
-__all__ = ["container", "init_container"]
+__all__ = ["container", "init_container", "is_label", "mounts", "ports", "resources"]
 
 _name_of: Final = itemgetter("name")
 _path_of: Final = itemgetter("mountPath")
-_OF_NAMES: Final = bytes(range(0x20, 0x7F))
-"""The characters of the names of variables, and ``=``."""
 _OF_PORT: Final = frozenset({"containerPort", "name", "protocol"})
 _OF_MOUNT: Final = frozenset({"name", "mountPath", "readOnly", "subPath"})
 _PROTOCOLS: Final = ("TCP", "UDP", "SCTP")
@@ -42,18 +43,18 @@ def init_container(sight: Sight, value: Json) -> bool:
 
 
 def _name(_: Sight, value: Any) -> bool:
+    return is_label(value)
+
+
+@lru_cache(256)
+def is_label(value: str) -> bool:
     return not dns_1123_label(value)
 
 
 def _env(sight: Sight, value: Any) -> bool:
     """Texts, and values that are read elsewhere. Of two variables of one name, the first is hidden."""
     names = [*map(_name_of, value)]
-    written = "=".join(names)
-    if written.count("=") >= len(names) or "==" in f"={written}=":  # within a name, or around an empty one
-        return not names
-    if not written.isascii() or written.encode().translate(None, _OF_NAMES):
-        return False
-    if not sight.part and len({*names}) != len(names):
+    if not are_names(names) or (not sight.part and len({*names}) != len(names)):
         return False
     sources = [each for each in value if "valueFrom" in each]
     return not sources or are(sight, "EnvVar", sources)
@@ -63,7 +64,7 @@ def _env_from(sight: Sight, value: Any) -> bool:
     return are(sight, "EnvFromSource", value)
 
 
-def _ports(sight: Sight, value: Any) -> bool:
+def ports(sight: Sight, value: Any) -> bool:
     """Ports of the pod alone, and each number and name once in the pod."""
     seen = sight.ports
     for port in value:
@@ -80,7 +81,7 @@ def _ports(sight: Sight, value: Any) -> bool:
     return True
 
 
-def _mounts(sight: Sight, value: Any) -> bool:
+def mounts(sight: Sight, value: Any) -> bool:
     """Each of a volume that is clean; a part does not tell which volumes there are."""
     names, paths = {*map(_name_of, value)}, {*map(_path_of, value)}
     if "" in names or "" in paths or len(paths) != len(value) or not (sight.part or names <= sight.volumes):
@@ -92,7 +93,7 @@ def _mounts(sight: Sight, value: Any) -> bool:
     return True
 
 
-def _resources(sight: Sight, value: Any) -> bool:
+def resources(sight: Sight, value: Any) -> bool:
     if "claims" in value:
         return False
     for kind in ("limits", "requests"):
@@ -103,13 +104,14 @@ def _resources(sight: Sight, value: Any) -> bool:
 
 def _are_amounts(amounts: Any) -> bool:
     """Whole numbers, and thousandths of processors."""
-    for name, amount in amounts.items():
-        if not is_usual_name(name):
-            return False
-        is_number = amount >= 0 if type(amount) is int else _is_whole(amount) is not None
-        if not is_number and not (name == "cpu" and _is_milli(amount)):
-            return False
-    return True
+    return all(itertools.starmap(_is_amount, amounts.items()))
+
+
+@lru_cache(1024, typed=True)
+def _is_amount(name: str, amount: Any) -> bool:
+    if amount.__class__ is int:
+        return amount >= 0 and is_usual_name(name)
+    return bool(_is_whole(amount) or (name == "cpu" and _is_milli(amount))) and is_usual_name(name)
 
 
 def _probe(key: str) -> Check:
@@ -122,11 +124,8 @@ def _judged(judge: Judge, key: str, probe: Json) -> None:
 
 def _lifecycle(sight: Sight, value: Any) -> bool:
     """How long a hook may sleep depends on the pod."""
-    return (
-        value.keys() <= _HOOKS
-        and not any("sleep" in hook for hook in value.values())
-        and are(sight, "Lifecycle", [value])
-    )
+    known = value.keys() <= _HOOKS and not any("sleep" in hook for hook in value.values())
+    return known and are(sight, "Lifecycle", [value])
 
 
 _CONTEXT: Final = (
@@ -141,9 +140,9 @@ _FIELDS: Final = checks_of(
         "name": _name,
         "env": _env,
         "envFrom": _env_from,
-        "ports": _ports,
-        "resources": _resources,
-        "volumeMounts": _mounts,
+        "ports": ports,
+        "resources": resources,
+        "volumeMounts": mounts,
         "imagePullPolicy": one_of("Always", "IfNotPresent", "Never"),
         "terminationMessagePolicy": one_of("File", "FallbackToLogsOnError"),
         "lifecycle": _lifecycle,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from webhook.golang.names import dns_1123_label, dns_1123_subdomain, label_key, label_value
-from webhook.schema.pods.clean.containers import container, init_container
+from webhook.golang.names import dns_1123_subdomain, label_key, label_value
+from webhook.schema.pods.clean.containers import container, init_container, is_label, mounts, ports, resources
 from webhook.schema.pods.clean.sight import Check, Sight, are, checks_of, exactly, fields_are_clean, is_known, one_of
 from webhook.schema.pods.judge import DATA, Judge
 from webhook.schema.pods.metadata import check_annotations
@@ -41,16 +41,22 @@ def is_clean(kind: str, value: Any, part: bool, owner: str, runners: tuple[str, 
 
 def _pod(sight: Sight, value: Json) -> bool:
     """A PodSpec. Its containers are looked at last, because they refer to its volumes."""
+    if sight.part and _LOOKED_AT.isdisjoint(value):
+        return True
     return fields_are_clean(sight, value, _FIELDS) and _starts(sight, value) and _containers(sight, value)
 
 
 def _template(sight: Sight, value: Json) -> bool:
-    """What the names of annotations of Kubernetes say is rare."""
+    """Annotations of Kubernetes, which may speak of the pod, are rare."""
     meta = value.get("metadata", {})
-    notes = meta.get("annotations", {})
-    if any("kubernetes.io/" in key for key in notes) or not is_known(sight, "Annotations", notes, _judge_annotations):
+    labels, notes = meta.get("labels", {}), meta.get("annotations", {})
+    if any("kubernetes.io/" in key for key in notes):
         return False
-    return _labels(sight, meta.get("labels", {})) and _pod(sight, value["spec"])
+    return _annotations(sight, notes) and _labels(sight, labels) and _pod(sight, value["spec"])
+
+
+def _annotations(sight: Sight, value: Any) -> bool:
+    return is_known(sight, "Annotations", value, _judge_annotations)
 
 
 def _judge_annotations(judge: Judge, _: str, notes: Json) -> None:
@@ -85,7 +91,7 @@ def _volumes(sight: Sight, value: Any) -> bool:
     names = sight.volumes
     for each in value:
         name = each["name"]
-        if not name or name in names or dns_1123_label(name) or len(each) > 2:
+        if not name or name in names or not is_label(name) or len(each) > 2:
             return False
         names.add(name)
         for key, item in each.items():
@@ -125,6 +131,14 @@ def _affinity(sight: Sight, value: Any) -> bool:
     return are(sight, "Affinity", [value]) and not any(affinity_warnings(value, ""))
 
 
+def _node_affinity(sight: Sight, value: Any) -> bool:
+    return _affinity(sight, {"nodeAffinity": value})
+
+
+def _alone(kind: str) -> Check:
+    return lambda sight, value: are(sight, kind, [value])
+
+
 def _subdomain(_: Sight, value: Any) -> bool:
     return bool(value) and not dns_1123_subdomain(value)
 
@@ -141,8 +155,9 @@ def _seconds(_: Sight, value: Any) -> bool:
 _CONTEXT: Final = ("fsGroup", "fsGroupChangePolicy", "runAsGroup", "runAsNonRoot", "runAsUser", "seccompProfile")
 _FREE: Final = (
     *("containers", "initContainers"),  # they have functions
-    *("automountServiceAccountToken", "enableServiceLinks", "schedulerName"),
-    *("hostIPC", "hostNetwork", "hostPID"),  # what they exclude is rare
+    *("automountServiceAccountToken", "enableServiceLinks", "evictionResponders", "priority"),
+    *("schedulerName", "schedulingGroup"),
+    *("hostIPC", "hostNetwork", "hostPID", "setHostnameAsFQDN"),  # what they exclude is rare
 )
 _FIELDS: Final = checks_of(
     DATA["shapes"]["PodSpec"],
@@ -163,10 +178,19 @@ _FIELDS: Final = checks_of(
         "securityContext": exactly("PodSecurityContext", *_CONTEXT, "supplementalGroups"),
     },
 )
+_LOOKED_AT: Final = frozenset({*_FIELDS, "containers", "initContainers"})
 _KINDS: Final[Mapping[str, Check]] = {
     "PodTemplateSpec": _template,
     "PodSpec": _pod,
     "Container": container,
     "InitContainer": init_container,
     "Labels": _labels,
+    "Annotations": _annotations,
+    "Volume": lambda sight, value: _volumes(sight, [value]),
+    "VolumeMounts": mounts,
+    "Ports": ports,
+    "ResourceRequirements": resources,
+    "Affinity": _affinity,
+    "NodeAffinity": _node_affinity,
+    **{kind: _alone(kind) for kind in ("EnvVar", "Probe", "SecurityContext", "Toleration")},
 }

@@ -46,7 +46,8 @@ def fields_are_clean(sight: Sight, value: Json, checks: Mapping[str, Check]) -> 
 
 def checks_of(names: Iterable[str], free: Collection[str], checks: Mapping[str, Check]) -> dict[str, Check]:
     """The checks of a type with these ``names``. No rule looks at ``free`` ones; others without a check are rare."""
-    return {**{name: _rare for name in names if name not in free}, **checks}
+    rare: dict[str, Check] = {name: _rare for name in names if name not in free}
+    return {**rare, **checks}
 
 
 def _rare(_: Sight, __: Any) -> bool:
