@@ -127,7 +127,7 @@ class _Findings:
             return any(_is_within(found.field, [each]) for each in self._pods)
         rules = () if self._kind is None or not found.code else self._kind.policy.validations
         at = tuple(keys(found.field))
-        read = any(rule.code == found.code and self._is_read(rule, at) for rule in rules)
+        read = any(rule.code == found.code and _is_at(rule, at) and self._is_read(rule, at) for rule in rules)
         return read or (found.field, found.message) in self._tainted
 
     def _is_read(self, rule: ValidationRule, at: Keys) -> bool:
@@ -183,6 +183,11 @@ def _errors_that_read(rules: RuleNode, obj: Any, path: Keys) -> Iterator[FieldEr
 
 def _reads_of(program: Program) -> Reads:
     return Reads.of([program.tree()], {}, {SELF: (SELF,), "oldSelf": (SELF,)})
+
+
+def _is_at(rule: ValidationRule, at: Keys) -> bool:
+    """Whether a rule is about a field; rules of one code are about several."""
+    return len(at) >= len(rule.at.keys) and any_meet([at], [rule.at.keys])
 
 
 def _is_within(field: str, places: Collection[Keys]) -> bool:
