@@ -18,6 +18,7 @@ from webhook.library.review import ReviewedManifest, Stored, review
 from webhook.manifests.documents import Document, parse
 from webhook.manifests.places import keys
 from webhook.offline.unknown import Substitutions, World, prepared, unknown_in
+from webhook.offline.unknown.narrowing import tells
 from webhook.policy import Profile
 
 LOADED = catalog.load()
@@ -37,6 +38,7 @@ FAULTY: set[tuple[str, Keys]] = {
     ("a predictor that only has containers is deprecated", ("spec", "runtime", "name")),
     ("a worker becomes the engine's", ("spec", "predictor", "model", "runtime")),
     ("cpu with claims", ("spec", "hardware", "gpu", "vendor")),
+    ("a utilization of 0", ("spec", "autoscaling", "metrics", 0, "type")),
     (
         "TP equal to the number of accelerators",
         ("spec", "inferenceConfig", "flavors", 0, "limits", "nvidia.com/gpu"),
@@ -147,6 +149,23 @@ def test_what_is_said_beside_an_object_with_an_unknown_value_is_true_beside_one_
 def test_the_rows_in_which_something_false_was_said_are_still_there() -> None:
     found = [row for known, cases in CASES for row in (*rows(cases, known), *other_rows(cases))]
     assert {(case.name, path) for case, _, path in found} >= FAULTY
+
+
+@pytest.mark.parametrize(
+    ("code", "leaf", "expected"),
+    [
+        ("OM329", ("spec", "model"), True),
+        ("OM407", ("spec", "runtime"), True),
+        ("OM407", ("spec", "model", "kind"), False),
+        ("OM378", ("metadata", "annotations", "ome.io/deploymentMode"), True),
+        ("OM408", ("metadata", "annotations", "ome.io/deploymentMode"), False),
+        ("OM317", ("spec", "engine"), False),
+    ],
+)
+def test_a_rule_that_looks_for_a_leaf_in_the_stamp_depends_on_it(code: str, leaf: Keys, expected: bool) -> None:
+    policy = next(known.policy for known, _ in CASES if "OM329" in known.policy.codes)
+    rule = next(each for each in policy.validations if each.code == code)
+    assert any(tells(policy, rule, policy.reads(rule, texts=texts), {leaf}) for texts in (False, True)) == expected
 
 
 def flux(text: str, values: dict[str, str] | None = None) -> Any:
