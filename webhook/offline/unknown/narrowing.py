@@ -101,8 +101,9 @@ class Narrowing:
         """The fields of a kind that a fact reads."""
         for each in self.kind.policy.references:
             if each.name == fact:
-                own = each.named_by if kind == self._own else ()
-                return [own, *(path for _, path, *_ in each.members if kind == Kind(each.group, each.kind))]
+                read = [(self._own, each.named_by), (self._own, ("metadata", "namespace"))]
+                read += [(Kind(each.group, each.kind), path) for _, path, *_ in each.members]
+                return [path for its_kind, path in read if its_kind == kind]
         return [each.keys for each in inputs_of(self._own, fact) if each.kind == kind]
 
     def _looks_at_unknown(self, fact: str, obj: dict[str, Any]) -> bool:
