@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from webhook.schema.node import MISSING, SchemaNode
-from webhook.schema.sharing import with_items
+from webhook.schema.prune import with_items
 
 __all__ = ["compile_default", "copy_json"]
 

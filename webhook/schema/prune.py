@@ -1,4 +1,4 @@
-"""Pruning: drop unknown fields, and nulls that the schema does not allow."""
+"""Pruning: drop unknown fields, and nulls that the schema does not allow. Copies share what is unchanged."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import Any
 
 from webhook.schema.fielderror import child_path
 from webhook.schema.node import MISSING, NO_PARTS, CleanParts, SchemaNode
-from webhook.schema.sharing import with_fields, with_items
 
-__all__ = ["drop_nulls", "prune"]
+__all__ = ["drop_nulls", "prune", "with_fields", "with_items"]
 
 _META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
@@ -87,6 +86,19 @@ def _prune_kept(node: SchemaNode, value: dict[str, Any], path: str, paths: list[
 
 def _each(value: list[Any], function: Any) -> list[Any]:
     return with_items(value, [function(i, item) for i, item in enumerate(value)])
+
+
+def with_items(value: list[Any], new: list[Any]) -> list[Any]:
+    """A list with new items; the list itself if each item is its own."""
+    return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
+
+
+def with_fields(value: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
+    """An object with changed fields, in its order and without those that are MISSING; itself if none is changed."""
+    if not changed:
+        return value
+    merged = {key: changed.get(key, item) for key, item in value.items()}
+    return {key: item for key, item in merged.items() if item is not MISSING}
 
 
 def drop_nulls(node: SchemaNode | None, value: Any, clean: CleanParts = NO_PARTS) -> Any:

@@ -14,7 +14,7 @@ from webhook.golang.json import marshal
 from webhook.golang.quantity import parse
 from webhook.golang.strconv import INT64
 from webhook.schema.node import SchemaNode
-from webhook.schema.sharing import with_items
+from webhook.schema.prune import with_items
 
 __all__ = ["compile_quantities"]
 

@@ -10,7 +10,7 @@ from webhook.schema.fielderror import FieldError, child_path, invalid, required
 from webhook.schema.node import MISSING, SchemaNode, distinct
 from webhook.schema.objectmeta.codec import MetadataError, decode_metadata, decode_metadata_leniently
 from webhook.schema.objectmeta.validation import validate_metadata
-from webhook.schema.sharing import with_fields, with_items
+from webhook.schema.prune import with_fields, with_items
 
 __all__ = ["coerce", "has_embedded", "validate_embedded"]
 
