@@ -271,6 +271,29 @@ def test_todays_aim_is_judged_by_its_pack(tmp_path: Path, capsys: Capture) -> No
     assert "AE201 error: spec.minReplicas: Invalid value: 3: minReplicas 3 exceeds maxReplicas 1" in said
 
 
+@pytest.mark.parametrize(
+    ("model", "env", "expected"),
+    [("other", "x", True), ("${MODEL}", "x", False), ("other", "${ENV}", True), ("llama", "x", False)],
+)
+def test_an_unknown_value_of_an_object_that_a_pack_refers_to_decides_only_what_reads_it(
+    tmp_path: Path, capsys: Capture, model: str, env: str, expected: bool
+) -> None:
+    file = tmp_path / "service.yaml"
+    file.write_text(f"""\
+apiVersion: aim.eai.amd.com/v1alpha1
+kind: AIMService
+metadata: {{name: a, namespace: b}}
+spec: {{model: {{name: llama}}, template: {{name: t}}}}
+---
+apiVersion: aim.eai.amd.com/v1alpha1
+kind: AIMServiceTemplate
+metadata: {{name: t, namespace: b}}
+spec: {{modelName: "{model}", env: [{{name: A, value: "{env}"}}]}}
+""")
+    said = run(capsys, "check", "--no-config", file, "--policies", ROOT / "packs" / "aim-engine")[1]
+    assert ("AE404" in said) == expected
+
+
 def test_every_code_of_a_built_in_pack_has_the_page_of_its_api() -> None:
     pages = {
         (api, rule_page(f"{letters}201", "")) for api, pack in catalog.load().packs.items() for letters in pack.codes

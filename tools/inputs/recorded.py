@@ -78,7 +78,7 @@ class _Reads:
     notes: set[tuple[str, str, str, Keys]]
 
     def note(self, kind: str, keys: Keys) -> None:
-        self.notes.add((self.kind, self.fact, kind, keys))
+        self.notes.add((self.kind, self.fact, kind, _noted(keys)))
 
 
 @dataclass(frozen=True)
@@ -109,12 +109,26 @@ class _Noting(dict[str, Any]):
     def __getitem__(self, key: str) -> Any:
         return self._member(key, super().__getitem__(key))
 
+    def __iter__(self) -> Iterator[str]:
+        self._note((*self._at, "*"))
+        return super().__iter__()
+
+    def keys(self) -> Any:
+        self._note((*self._at, "*"))
+        return super().keys()
+
     def __contains__(self, key: object) -> bool:
         self._note((*self._at, str(key)))
         return super().__contains__(key)
 
     def get(self, key: str, default: Any = None) -> Any:
         return self._member(key, super().get(key, default))
+
+    def __eq__(self, other: object) -> bool:
+        self._note((*self._at, "*"))
+        return super().__eq__(other)
+
+    __hash__ = None
 
     def items(self) -> Any:
         return [(key, self._member(key, value)) for key, value in super().items()]
@@ -135,20 +149,30 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
+def _noted(keys: Keys) -> Keys:
+    """The keys as a path can write them. A label or annotation without a dot is a user's, so it stands for any."""
+    if keys[:2] in {("metadata", "labels"), ("metadata", "annotations")}:
+        return (*keys[:2], *(key if "." in key else "*" for key in keys[2:]))
+    return tuple("*" if "." in key else key for key in keys)
+
+
 def _is_field(catalog: Catalog, kind: str, keys: Keys) -> bool:
-    """Whether the keys are a field of the specification or status, by the catalog's definition if it has one."""
-    if keys[0] not in {"spec", "status"}:
-        return False
+    """Whether the keys are a field of a kind that is not in the catalog, of the metadata, or of the definition.
+
+    ``*`` at the end is all that is below, also of a structure.
+    """
     known = next((each for gvk, each in catalog.kinds.items() if f"{gvk.group}/{gvk.kind}" == kind), None)
-    if known is None:
-        return True
+    if known is None or keys[0] == "metadata":
+        return keys[0] not in {"apiVersion", "kind"}
     node: Any = known.schema.root.raw
-    for key in keys:
+    for depth, key in enumerate(keys, 1):
+        if key == "*" and depth == len(keys) and "properties" in node:
+            break
         every = node.get("items") or node.get("additionalProperties")
         node = every if key == "*" else node.get("properties", {}).get(key)
         if not isinstance(node, Mapping):
             return False
-    return True
+    return keys[0] in {"spec", "status"}
 
 
 def _leaves(paths: list[str]) -> Iterator[str]:

@@ -34,7 +34,8 @@ def inputs_of(kind: Kind, fact: str) -> tuple[Input, ...]:
 def _input(kind: Kind, text: str) -> Input:
     other, separator, path = text.rpartition(":")
     group, _, name = other.partition("/")
-    return Input(Kind(group, name) if separator else kind, tuple(path.split(".")))
+    most = 2 if path.startswith(("metadata.labels.", "metadata.annotations.")) else -1  # their keys may have dots
+    return Input(Kind(group, name) if separator else kind, tuple(path.split(".", most)))
 
 
 @cache

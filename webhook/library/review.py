@@ -24,7 +24,7 @@ from webhook.offline import (
     receive,
     stored_object,
 )
-from webhook.offline.unknown import Unjudged, World
+from webhook.offline.unknown import NOTHING, Narrowing, Undecided, Unjudged, World
 from webhook.policy import field_path
 
 __all__ = [
@@ -183,20 +183,42 @@ def _reviewed(
     unjudged = Unjudged.of(value, kind, stored.world)
     judged = unjudged.stand_in(value)
     old = stored.objects.get(key_of(placed(judged, kind)))
-    narrowed = unjudged.narrowed(loaded, judged, view, options.settings)
     if unjudged.unknown:
         options = replace(options, native=None)
     sent = judged if old is None else applied(old, judged)
     refused = stored.definitions.refused.get(id(document), ())
-    kind = None if kind is None else narrowed.find(gvk)
-    _, mutation, validation = decide(sent, old, kind, narrowed, view, options, refused=refused)
+    narrowing, undecided = unjudged.narrowing(sent, old, view, options.settings), NOTHING
+    if narrowing is None:
+        _, mutation, validation = decide(sent, old, kind, loaded, view, options, refused=refused)
+    else:
+        found, undecided = _narrowed(narrowing, loaded, options, refused)
+        _, mutation, validation = found
     if kind is not None:
-        narrowed.prepared(kind).prepare_if_due()
-    mutation, validation = (unjudged.decided(each, judged, value) for each in (mutation, validation))
+        loaded.prepared(kind).prepare_if_due()
+    mutation, validation = (unjudged.decided(each, judged, value, undecided) for each in (mutation, validation))
     validation = replace(validation, warnings=(*validation.warnings, *without_schema(gvk, loaded)))
     base = None if old is None else unjudged.written(applied(old, judged), value)
     unknown = tuple(unjudged.unknown.values())
     return ReviewedManifest(document, True, _as_written(mutation, value), validation, base=base, unknown=unknown)
+
+
+def _narrowed(
+    narrowing: Narrowing, loaded: Catalog, options: Options, refused: Iterable[Cause]
+) -> tuple[Decided, Undecided]:
+    """The decision by what unknown values do not decide.
+
+    What they decide is seen in the object with its defaults, and which these are depends on it: so both are repeated
+    until nothing more is undecided.
+    """
+    sent, old, view = narrowing.sent, narrowing.old, narrowing.view
+    undecided = narrowing.undecided(sent)
+    while True:
+        catalog = narrowing.narrowed(loaded, undecided)
+        decided = decide(sent, old, catalog.find(narrowing.kind.gvk), catalog, view, options, refused=refused)
+        more = narrowing.undecided(decided.mutation.object or sent, undecided)
+        if more == undecided:
+            return decided, undecided
+        undecided = more
 
 
 def decide(

@@ -51,7 +51,8 @@ class PolicyScope:
     """Everything that the expressions of one policy can read, for one object.
 
     All rules of a request share it, with one cost budget. It is not thread-safe: make one per request. ``fact``
-    computes a fact, and puts it among the ``doubtful`` ones if it may be wrong.
+    computes a fact, and puts it among the ``doubtful`` ones if it may be wrong. Where it is MISSING, an expression that
+    needs the fact fails.
     """
 
     def __init__(
@@ -123,7 +124,9 @@ class PolicyScope:
     def fact(self, name: str) -> Any:
         """The value of a fact."""
         if name not in self._facts:
-            self._facts[name] = self._fact(name)
+            if (value := self._fact(name)) is MISSING:
+                return value
+            self._facts[name] = value
         return self._facts[name]
 
     def doubts(self, *parts: Expression | FactValue | None) -> bool:

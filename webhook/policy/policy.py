@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from webhook.cel import Program
 from webhook.policy.action import Action, Profile
-from webhook.policy.path import Path
+from webhook.policy.path import MISSING, Path
 from webhook.policy.reads import OBJECT, SELF, Reads
 
 if TYPE_CHECKING:
@@ -83,6 +83,10 @@ class DefaultRule:
         """The field that the rule is about."""
         return self.path
 
+    def replaces(self, value: Any) -> bool:
+        """Whether a leaf with this value counts as absent."""
+        return value is None or value is MISSING or self.overwrites or (self.over is not MISSING and value == self.over)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Withdrawn:
@@ -141,6 +145,11 @@ class ValidationRule:
     def conditions(self) -> tuple[Expression, ...]:
         """The expressions that decide whether the rule fails."""
         return (self.rule,) if self.when is None else (self.when, self.rule)
+
+    @property
+    def texts(self) -> tuple[Expression, ...]:
+        """The expressions that make its messages."""
+        return tuple(each for each in (self.message_expression, self.unseen) if each is not None)
 
     def action_under(self, profile: Profile) -> Action:
         """The action for a failure under a profile."""
@@ -212,20 +221,22 @@ class Policy:
         found = tuple(path for text, path in whole.items() if text not in others)
         object.__setattr__(self, "structures", found)
 
-    def reads(self, rule: ValidationRule) -> Reads:
-        """What the conditions of a rule read.
+    def reads(self, rule: ValidationRule, *, texts: bool = False) -> Reads:
+        """What the conditions of a rule read, or its messages.
 
         What they read of the stored object counts as read of the object. Paths below ``self`` start with the node, or
         with :data:`~webhook.policy.reads.SELF` if the rule is about many nodes.
         """
         node = (OBJECT, *rule.at.keys) if rule.at.single else (SELF,)
-        names = {name for each in rule.conditions for name in each.variables}
+        parts = rule.texts if texts else rule.conditions
+        names = {name for each in parts for name in each.variables}
         reads = Reads.of(
-            [each.program.tree() for each in rule.conditions],
+            [each.program.tree() for each in parts],
             {name: self.variables[name].program.tree() for name in names},
             {"self": node, "oldSelf": node, "oldObject": (OBJECT,)},
         )
-        reads.tests.add(node)  # without the node, the rule does not apply
+        if not texts:
+            reads.tests.add(node)  # without the node, the rule does not apply
         return reads
 
     def joined(self, other: Policy) -> Policy:

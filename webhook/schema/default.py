@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from webhook.schema.node import MISSING, SchemaNode
+from webhook.schema.prune import with_items
 
 __all__ = ["compile_default", "copy_json"]
 
@@ -57,8 +58,7 @@ def _function(node: SchemaNode, compiled: dict[int, Fill | None]) -> Fill | None
             others = [(name, entries) for name in filled if name not in node.properties]
             return _fill_fields(value, filled, others)
         if type(value) is list and items is not None:
-            new = list(map(items, value))
-            return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
+            return with_items(value, list(map(items, value)))
         return value
 
     return fill

@@ -15,6 +15,7 @@ __all__ = [
     "ERRORS",
     "OMIT",
     "FieldError",
+    "child_path",
     "duplicate",
     "forbidden",
     "invalid",
@@ -83,6 +84,11 @@ def _shown(value: Any) -> str:
     if isinstance(value, GoStrings):
         return str(value)
     return value_text(value) if isinstance(value, int | float) else marshal(value)
+
+
+def child_path(path: str, key: str) -> str:
+    """The field below another one, as an error names it; "" is the object itself."""
+    return f"{path}.{key}" if path else key
 
 
 def required(field: str, detail: str = "") -> FieldError:

@@ -1,12 +1,13 @@
-"""Pruning: drop unknown fields, and nulls that the schema does not allow."""
+"""Pruning: drop unknown fields, and nulls that the schema does not allow. Copies share what is unchanged."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from webhook.schema.fielderror import child_path
 from webhook.schema.node import MISSING, NO_PARTS, CleanParts, SchemaNode
 
-__all__ = ["drop_nulls", "prune"]
+__all__ = ["drop_nulls", "prune", "with_fields", "with_items"]
 
 _META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
@@ -29,7 +30,7 @@ def _prune(
         return value
     if type(value) is dict:
         if node is None:
-            paths += [_join(path, key) for key in value]
+            paths += [child_path(path, key) for key in value]
             return {} if value else value
         return _prune_object(node, value, path, paths, clean, embedded=embedded or node.embedded)
     if type(value) is list:
@@ -49,14 +50,14 @@ def _prune_object(
         child = node.properties.get(key)
         if child is not None or node.additional_known:
             if type(item) is dict or type(item) is list:
-                new = _prune(child or node.additional, item, _join(path, key), paths, clean)
+                new = _prune(child or node.additional, item, child_path(path, key), paths, clean)
                 if new is not item:
                     changed[key] = new
         elif not node.preserve:
             if path or key not in _META_FIELDS:
-                paths.append(_join(path, key))
+                paths.append(child_path(path, key))
             changed[key] = MISSING
-    return _replaced(value, changed) if changed else value
+    return with_fields(value, changed)
 
 
 def _prune_preserved(node: SchemaNode | None, value: Any, path: str, paths: list[str]) -> Any:
@@ -77,22 +78,25 @@ def _prune_kept(node: SchemaNode, value: dict[str, Any], path: str, paths: list[
             continue
         child = node.properties.get(key)
         if child is not None or node.additional_known:
-            new = _prune(child or node.additional, item, _join(path, key), paths, NO_PARTS)
+            new = _prune(child or node.additional, item, child_path(path, key), paths, NO_PARTS)
             if new is not item:
                 changed[key] = new
-    return _replaced(value, changed) if changed else value
-
-
-def _join(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
+    return with_fields(value, changed)
 
 
 def _each(value: list[Any], function: Any) -> list[Any]:
-    new = [function(i, item) for i, item in enumerate(value)]
+    return with_items(value, [function(i, item) for i, item in enumerate(value)])
+
+
+def with_items(value: list[Any], new: list[Any]) -> list[Any]:
+    """A list with new items; the list itself if each item is its own."""
     return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
 
 
-def _replaced(value: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
+def with_fields(value: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
+    """An object with changed fields, in its order and without those that are MISSING; itself if none is changed."""
+    if not changed:
+        return value
     merged = {key: changed.get(key, item) for key, item in value.items()}
     return {key: item for key, item in merged.items() if item is not MISSING}
 
@@ -117,4 +121,4 @@ def drop_nulls(node: SchemaNode | None, value: Any, clean: CleanParts = NO_PARTS
         new = MISSING if is_dropped else drop_nulls(child, item, clean)
         if new is not item:
             changed[key] = new
-    return _replaced(value, changed) if changed else value
+    return with_fields(value, changed)

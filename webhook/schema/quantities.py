@@ -14,6 +14,7 @@ from webhook.golang.json import marshal
 from webhook.golang.quantity import parse
 from webhook.golang.strconv import INT64
 from webhook.schema.node import SchemaNode
+from webhook.schema.prune import with_items
 
 __all__ = ["compile_quantities"]
 
@@ -61,8 +62,7 @@ def _function(node: SchemaNode, compiled: dict[int, Convert | None]) -> Convert 
                     new[name] = changed
             return new
         if type(value) is list and items is not None:
-            changed_items = list(map(items, value))
-            return changed_items if any(a is not b for a, b in zip(changed_items, value, strict=True)) else value
+            return with_items(value, list(map(items, value)))
         return value
 
     return convert

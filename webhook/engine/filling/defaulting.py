@@ -278,8 +278,7 @@ def _known_part(kind: KnownKind, path: Path, value: dict[str, Any]) -> Any:
 
 def _absent(rule: DefaultRule, parent: dict[str, Any] | None) -> bool:
     """Whether the leaf counts as absent, in the object that would have it."""
-    value = None if parent is None else parent.get(rule.path.keys[-1])
-    return value is None or rule.overwrites or (rule.over is not MISSING and value == rule.over)
+    return rule.replaces(None if parent is None else parent.get(rule.path.keys[-1]))
 
 
 def _value(rule: DefaultRule, scope: PolicyScope) -> Any:

@@ -4,12 +4,17 @@ No type, enum, pattern or rule is judged on an unknown value; everything else of
 judged with stand-ins, which are valid where the unknown values are, without the rules that read one of them.
 """
 
-from webhook.offline.unknown.dependence import Unjudged, World
+from webhook.offline.unknown.dependence import Unjudged
 from webhook.offline.unknown.flux import Substitutions
+from webhook.offline.unknown.narrowing import NOTHING, Narrowing, Undecided
 from webhook.offline.unknown.substitution import is_encrypted, prepared, substitutes, unknown_in, variables_of
+from webhook.offline.unknown.world import World
 
 __all__ = [
+    "NOTHING",
+    "Narrowing",
     "Substitutions",
+    "Undecided",
     "Unjudged",
     "World",
     "is_encrypted",

@@ -6,10 +6,11 @@ from typing import Any
 
 from webhook.golang.names import dns_1035_label, path_segment
 from webhook.schema.errors import CoerceError
-from webhook.schema.fielderror import FieldError, invalid, required
+from webhook.schema.fielderror import FieldError, child_path, invalid, required
 from webhook.schema.node import MISSING, SchemaNode, distinct
 from webhook.schema.objectmeta.codec import MetadataError, decode_metadata, decode_metadata_leniently
 from webhook.schema.objectmeta.validation import validate_metadata
+from webhook.schema.prune import with_fields, with_items
 
 __all__ = ["coerce", "has_embedded", "validate_embedded"]
 
@@ -38,29 +39,25 @@ class _Coercer:
 
     def coerce(self, node: SchemaNode | None, value: Any, path: str, embedded: bool = False) -> Any:
         if isinstance(value, list) and node is not None and node.items is not None:
-            new = [self.coerce(node.items, item, f"{path}[{i}]") for i, item in enumerate(value)]
-            return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
+            return with_items(value, [self.coerce(node.items, item, f"{path}[{i}]") for i, item in enumerate(value)])
         if not isinstance(value, dict) or (node is None and not embedded):
             return value
         changed: dict[str, Any] = {}
         for key, item in value.items():
             new = self._meta(key, item, path) if embedded or (node and node.embedded) else item
             if node is not None and new is not MISSING:
-                child_path = _child(path, key) if key in node.properties else f"{path}[{key}]"
-                new = self.coerce(node.child(key), new, child_path)
+                below = child_path(path, key) if key in node.properties else f"{path}[{key}]"
+                new = self.coerce(node.child(key), new, below)
             if new is not item:
                 changed[key] = new
-        if not changed:
-            return value
-        merged = {key: changed.get(key, item) for key, item in value.items()}
-        return {key: item for key, item in merged.items() if item is not MISSING}
+        return with_fields(value, changed)
 
     def _meta(self, key: str, value: Any, path: str) -> Any:
         if key in ("apiVersion", "kind") and not isinstance(value, str):
             if self.drop_invalid:
                 return MISSING
-            raise CoerceError(invalid(_child(path, key), value, "must be a string"))
-        return self._metadata(value, _child(path, key)) if key == "metadata" else value
+            raise CoerceError(invalid(child_path(path, key), value, "must be a string"))
+        return self._metadata(value, child_path(path, key)) if key == "metadata" else value
 
     def _metadata(self, value: Any, path: str) -> Any:
         try:
@@ -74,10 +71,6 @@ class _Coercer:
             decoded = lenient
         self.unknown += [f"{path}.{name}" for name in unknown]
         return value if decoded == value else decoded
-
-
-def _child(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
 
 
 def validate_embedded(
@@ -97,19 +90,19 @@ def validate_embedded(
         for key, item in value.items():
             child = node.child(key)
             if child is not None and isinstance(item, dict | list):
-                child_path = _child(path, key) if key in node.properties else f"{path}[{key}]"
-                errors += validate_embedded(child, item, path=child_path)
+                below = child_path(path, key) if key in node.properties else f"{path}[{key}]"
+                errors += validate_embedded(child, item, path=below)
     return errors
 
 
 def _resource_errors(value: dict[str, Any], path: str) -> list[FieldError]:
-    errors = [required(_child(path, key)) for key in ("apiVersion", "kind") if key not in value]
+    errors = [required(child_path(path, key)) for key in ("apiVersion", "kind") if key not in value]
     for key, check in (("apiVersion", _version_problem), ("kind", _kind_problem)):
         if key in value:
             problem = _text_problem(value[key]) or check(value[key])
-            errors += [invalid(_child(path, key), value[key], problem)] if problem else []
+            errors += [invalid(child_path(path, key), value[key], problem)] if problem else []
     if "metadata" in value:
-        errors += _metadata_errors(value["metadata"], _child(path, "metadata"))
+        errors += _metadata_errors(value["metadata"], child_path(path, "metadata"))
     return errors
 
 
