@@ -1,6 +1,9 @@
 import pytest
 
 from tests.cel.calls import call, error
+from webhook.cel.environment import Environment
+from webhook.cel.errors import CelError
+from webhook.cel.program import Budget
 from webhook.cel.values.quantity import parse_quantity
 
 FORM = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -101,3 +104,28 @@ def test_a_quantity_of_megabytes_of_digits_is_read_at_once():
 def test_megabytes_of_digits_that_are_not_a_quantity_are_refused_at_once(text):
     """Python tries every border between two numbers that stand side by side, which would take hours."""
     assert call("isQuantity", text) is False
+
+
+@pytest.mark.parametrize("value", ["quantity('1k')", "quantity('1').add(1)", "url('https://a/b')", "semver('1.2.3')"])
+@pytest.mark.parametrize(
+    ("form", "found"),
+    [
+        ("{0} == null", False),
+        ("{0} != null", True),
+        ("null == {0}", False),
+        ("[{0}] == [dyn(null)]", False),
+        ("{{'k': {0}}} == {{'k': dyn(null)}}", False),
+        ("optional.of({0}) == optional.of(dyn(null))", "no such overload"),
+        ("optional.of([{0}]) == optional.of([dyn(null)])", False),
+        ("dyn({0}) in [dyn(null)]", False),
+    ],
+)
+def test_a_value_of_a_library_is_not_null(value: str, form: str, found: object) -> None:
+    """As the API server answers; it asks a value itself about null only within optionals."""
+    program = Environment((1, 37)).compile(form.format(f"dyn({value})"))
+    for evaluate in (program.evaluate, program.evaluate_exactly):
+        try:
+            answer: object = evaluate({}, Budget())
+        except CelError as error:
+            answer = error.message
+        assert answer == found

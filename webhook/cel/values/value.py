@@ -242,8 +242,10 @@ class Comparison:
             return isinstance(b, dict) and len(a) == len(b) and self._met(a, b, self._maps)
         if ca is Opt:
             return b.__class__ is Opt and (
-                self.equal(a.value, b.value) if a.present and b.present else a.present == b.present
+                self._held(a.value, b.value) if a.present and b.present else a.present == b.present
             )
+        if b is None:
+            return a is None
         compare = getattr(a, "cel_equal", None)
         if compare is not None:
             outcome = compare(b)
@@ -254,9 +256,15 @@ class Comparison:
             return isinstance(b, dict) and len(a) == len(b) and self._met(a, b, self._maps)
         if ca is Type:
             return b.__class__ is Type and type_name(a) == type_name(b)
-        if ca in _PLAIN or b is None:
+        if ca in _PLAIN:
             return equal(a, b)
         return ca is b.__class__ and bool(a == b)
+
+    def _held(self, a: Any, b: Any) -> bool:
+        """Of the values of optionals, also null is asked about: a value of a library cannot be compared with it."""
+        if b is None and getattr(a, "cel_equal", bool)(b) is None:
+            raise CelError("no such overload")
+        return self.equal(a, b)
 
     def _met(self, a: Any, b: Any, compare: Callable[[Any, Any], bool]) -> bool:
         pair = id(a), id(b)
