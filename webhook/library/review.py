@@ -187,11 +187,11 @@ def _reviewed(
         options = replace(options, native=None)
     sent = judged if old is None else applied(old, judged)
     refused = stored.definitions.refused.get(id(document), ())
-    narrowing, undecided = unjudged.narrowing(sent, old, view, options.settings), NOTHING
+    narrowing, undecided = unjudged.narrowing(loaded, sent, old, view, options.settings), NOTHING
     if narrowing is None:
         _, mutation, validation = decide(sent, old, kind, loaded, view, options, refused=refused)
     else:
-        found, undecided = _narrowed(narrowing, loaded, options, refused)
+        found, undecided = _narrowed(narrowing, options, refused)
         _, mutation, validation = found
     if kind is not None:
         loaded.prepared(kind).prepare_if_due()
@@ -202,9 +202,7 @@ def _reviewed(
     return ReviewedManifest(document, True, _as_written(mutation, value), validation, base=base, unknown=unknown)
 
 
-def _narrowed(
-    narrowing: Narrowing, loaded: Catalog, options: Options, refused: Iterable[Cause]
-) -> tuple[Decided, Undecided]:
+def _narrowed(narrowing: Narrowing, options: Options, refused: Iterable[Cause]) -> tuple[Decided, Undecided]:
     """The decision by what unknown values do not decide.
 
     What they decide is seen in the object with its defaults, and which these are depends on it: so both are repeated
@@ -213,7 +211,7 @@ def _narrowed(
     sent, old, view = narrowing.sent, narrowing.old, narrowing.view
     undecided = narrowing.undecided(sent)
     while True:
-        catalog = narrowing.narrowed(loaded, undecided)
+        catalog = narrowing.narrowed(undecided)
         decided = decide(sent, old, catalog.find(narrowing.kind.gvk), catalog, view, options, refused=refused)
         more = narrowing.undecided(decided.mutation.object or sent, undecided)
         if more == undecided:

@@ -13,7 +13,7 @@ from webhook.cel import Budget, Program
 from webhook.cel.values import escape
 from webhook.cluster import ClusterView
 from webhook.engine import POD_CODES
-from webhook.engine.catalog import KnownKind
+from webhook.engine.catalog import Catalog, KnownKind
 from webhook.facts.settings import Settings
 from webhook.manifests.places import keys
 from webhook.offline.unknown.narrowing import NOTHING, Narrowing, Undecided, is_read, tells
@@ -49,12 +49,17 @@ class Unjudged:
         return found
 
     def narrowing(
-        self, sent: dict[str, Any], old: dict[str, Any] | None, view: ClusterView, settings: Settings
+        self,
+        catalog: Catalog,
+        sent: dict[str, Any],
+        old: dict[str, Any] | None,
+        view: ClusterView,
+        settings: Settings,
     ) -> Narrowing | None:
         """What tells which rules are undecided; None if none can be. ``sent`` is the object with stand-ins."""
         if self.kind is None or not (self.unknown or self.world.unknown):
             return None
-        return Narrowing(self.kind, self.unknown, self.world, sent, old, view, settings)
+        return Narrowing(self.kind, catalog, self.unknown, self.world, sent, old, view, settings)
 
     def decided(
         self, decision: Decision, judged: dict[str, Any], written: dict[str, Any], undecided: Undecided

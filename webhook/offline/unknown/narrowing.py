@@ -55,6 +55,7 @@ class Narrowing:
     """
 
     kind: KnownKind
+    catalog: Catalog
     unknown: Collection[Keys]
     world: World
     sent: dict[str, Any]
@@ -77,17 +78,17 @@ class Narrowing:
                 return known
             leaves |= found
 
-    def narrowed(self, catalog: Catalog, undecided: Undecided) -> Catalog:
+    def narrowed(self, undecided: Undecided) -> Catalog:
         """The catalog without the rules and defaults of the kind that are undecided; itself if there are none."""
-        policy, prepared = self.kind.policy, catalog.prepared(self.kind)
-        rules = tuple(each for each in policy.validations if not self._hinders(each, prepared.reads(each), undecided))
+        policy, reads = self.kind.policy, self._prepared.reads
+        rules = tuple(each for each in policy.validations if not self._hinders(each, reads(each), undecided))
         defaults = tuple(each for each in policy.defaults if not self._hinders_default(each, undecided))
         wholes = None if undecided.wholes else self.kind.wholes
         same = len(rules) == len(policy.validations) and len(defaults) == len(policy.defaults)
         if same and wholes is self.kind.wholes:
-            return catalog
+            return self.catalog
         policy = replace(policy, validations=rules, defaults=defaults)
-        return catalog.with_kind(replace(self.kind, policy=policy, wholes=wholes))
+        return self.catalog.with_kind(replace(self.kind, policy=policy, wholes=wholes))
 
     @property
     def _own(self) -> Kind:
@@ -108,9 +109,13 @@ class Narrowing:
 
     def _looks_at_unknown(self, fact: str, obj: dict[str, Any]) -> bool:
         """Whether a fact looks up objects that have an unknown name, or unknown values that it reads."""
-        watched, definition = Watched(self.view), self.kind.facts[fact]
-        definition.value((self.old or {}) if definition.stored else obj, watched, self.settings)
+        watched = Watched(self.view)
+        self._value(fact, obj, watched)
         return any(self.world.hides(kind, self._inputs(fact, kind)) for kind in watched.kinds)
+
+    def _value(self, fact: str, obj: dict[str, Any], view: ClusterView) -> Any:
+        definition = self.kind.facts[fact]
+        return definition.value((self.old or {}) if definition.stored else obj, view, self.settings)
 
     def _hides_wholes(self, obj: dict[str, Any], leaves: Collection[Keys]) -> bool:
         """Whether what completes the pods has an unknown value, or is itself undecided."""
@@ -122,9 +127,8 @@ class Narrowing:
 
     def _may_set(self, rule: DefaultRule, obj: dict[str, Any], undecided: Undecided) -> bool:
         """Whether some of the unknown values make a default set its leaf, or set it to another value."""
-        stamp = None if self.old is None else Stamp.read(self.old)
-        derived = stamp is not None and rule.path.text in stamp.defaulted
-        if not (derived or rule.replaces(rule.path.get(self.sent))) or not self._hinders_default(rule, undecided):
+        may = rule.path.text in self._derived or rule.replaces(rule.path.get(self.sent))
+        if not may or not self._hinders_default(rule, undecided):
             return False
         if rule.when is None or self._any_read([rule.when], undecided):
             return True
@@ -137,9 +141,7 @@ class Narrowing:
         """An expression that needs an undecided fact fails in it; ``false && unknown`` does not need one."""
 
         def fact(name: str) -> Any:
-            definition = self.kind.facts[name]
-            given = (self.old or {}) if definition.stored else obj
-            return MISSING if name in undecided.facts else definition.value(given, self.view, self.settings)
+            return MISSING if name in undecided.facts else self._value(name, obj, self.view)
 
         metadata = obj.get("metadata") or {}
         names = {key: metadata.get(key) or "" for key in ("name", "namespace")}
@@ -148,8 +150,14 @@ class Narrowing:
         return PolicyScope(self._prepared, bindings, fact, Budget(_BUDGET))
 
     @cached_property
+    def _derived(self) -> Collection[str]:
+        """The paths of the stored object's fields that defaults have set."""
+        stamp = None if self.old is None else Stamp.read(self.old)
+        return () if stamp is None else stamp.defaulted.keys()
+
+    @property
     def _prepared(self) -> Prepared:
-        return Prepared(self.kind.policy, self.kind.schema)
+        return self.catalog.prepared(self.kind)
 
     def _hinders(self, rule: ValidationRule, reads: Reads, undecided: Undecided) -> bool:
         """Whether a rule cannot be decided at any node."""
