@@ -57,13 +57,27 @@ def test_the_same_object_gets_the_defaults_of_its_release(
         assert ("resourceName" in out) == bool(resource)
 
 
-def test_without_a_release_the_documented_one_counts_and_nothing_is_said(
+def test_without_a_release_the_documented_one_counts_and_only_that_is_said(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    usual = run(capsys, "check", "--diff", file)
-    assert usual == run(capsys, "check", "--diff", file, "--release", "llmkube=0.9.5")
-    assert usual == run(capsys, "check", "--diff", file, "--crds", SHAPES / "models.yaml")
-    assert "not known" not in "".join(map(str, usual))
+    code, out, err = run(capsys, "check", "--diff", file)
+    counts, assumed = err.splitlines()
+    assert assumed.startswith("judged as of LLMKube 0.9.5: ")
+    assert "not known" not in out + err
+    assert run(capsys, "check", "--diff", file, "--crds", SHAPES / "models.yaml") == (code, out, err)
+    assert run(capsys, "check", "--diff", file, "--release", "llmkube=0.9.5") == (code, out, f"{counts}\n")
+
+
+def test_the_release_that_nothing_names_is_in_reports(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for given, assumed in ((["--release", "llmkube=0.9.5"], {}), ([], {"llmkube": "LLMKube 0.9.5"})):
+        said = [f"judged as of {release}" for release in assumed.values()]
+        _, out, err = run(capsys, "check", file, *given, "-o", "json")
+        assert json.loads(out)["assumedReleases"] == assumed
+        assert [line.partition(": ")[0] for line in err.splitlines() if "judged as of" in line] == said
+        _, out, _ = run(capsys, "check", file, *given, "-o", "sarif")
+        notes = json.loads(out)["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+        texts = {each["message"]["text"].partition(": ")[0]: each["level"] for each in notes}
+        assert texts == dict.fromkeys(said, "note")
 
 
 @pytest.mark.parametrize("output", ["text", "json", "sarif", "junit", "github"])

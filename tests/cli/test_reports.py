@@ -20,6 +20,7 @@ from webhook.cli import main
 from webhook.cli.input.configuration import configured
 from webhook.cli.manifests import outcomes
 from webhook.cli.shell.running import parser
+from webhook.engine import catalog
 from webhook.library.changes import Change, changes
 from webhook.library.findings import CODES
 from webhook.manifests.places import keys
@@ -228,6 +229,13 @@ def test_json_is_of_its_schema(tree: Path, capsys: Capture) -> None:
     assert schema["$defs"]["finding"]["properties"]["code"]["anyOf"][1]["enum"] == [
         code for code in CODES if code != "unreadable"
     ]
+
+
+def test_a_finding_of_each_pack_is_of_the_schema() -> None:
+    schema = json.loads((ROOT / "docs/schemas/check-report.schema.json").read_text())
+    code_of_finding = schema["$defs"]["finding"]["properties"]["code"]
+    for code in catalog.load().codes():
+        jsonschema.validate(code, code_of_finding)
 
 
 SARIF = json.loads(gzip.decompress(Path(__file__).with_name("sarif-2.1.0.schema.json.gz").read_bytes()))

@@ -119,11 +119,11 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
 def _assumed(reviews: Iterable[ReviewedManifest], catalog: Catalog) -> dict[str, str]:
     """The releases of operators that nothing names, and that are not the only ones, by API."""
     judged = {kind_of(each.document.value) for each in reviews if each.reviewed}
-    kinds = (catalog.uncompiled(gvk) for gvk in sorted(judged & catalog.kinds.keys()))
+    kinds, releases = (catalog.uncompiled(gvk) for gvk in sorted(judged & catalog.kinds.keys())), catalog.releases()
     return {
-        known.api: str(known.in_force)
+        known.api: str(releases[known.api])
         for known in kinds
-        if known.in_force.by == "documented" and len(known.pack.releases) > 1
+        if len(known.pack.releases) > 1 and releases[known.api].by == "documented"
     }
 
 

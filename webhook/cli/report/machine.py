@@ -43,6 +43,7 @@ def document(report: Report) -> dict[str, Any]:
         "remarks": [_problem(each) for each in report.remarks],
         "unread": [_problem(each) for each in report.unread],
         "notes": [_problem(each) for each in report.notes()],
+        "assumedReleases": dict(report.assumed),
     }
 
 

@@ -95,6 +95,12 @@ class Report:
             counts = ", ".join(f"{count} {reason}" for reason, count in sorted(self.skipped.items()))
             yield Problem(self.unread[0].source if self.unread else "", "", f"not read: {counts}")
 
+    def assumptions(self) -> Iterator[Problem]:
+        """By which release objects are judged, where nothing names one, and how to name it."""
+        for api, release in self.assumed.items():
+            how = f"for another release, --release {api}=RELEASE, or --crds with its definitions"
+            yield Problem("", "", f"judged as of {release}: {how}")
+
     def findings(self) -> Iterator[tuple[ObjectReport, Finding]]:
         for each in self.objects:
             yield from ((each, found) for found in each.findings)

@@ -49,11 +49,11 @@ def render(report: Report) -> str:
 
 
 def _notifications(report: Report) -> Iterator[dict[str, Any]]:
-    """What is not judged, and why."""
+    """What is not judged, and why; and by which release, where nothing names one."""
     levels = (
         ("error", report.problems),
         ("warning", report.remarks),
-        ("note", [*report.unread, *report.notes()]),
+        ("note", [*report.unread, *report.notes(), *report.assumptions()]),
     )
     for level, problems in levels:
         for problem in problems:

@@ -121,13 +121,8 @@ def summary(report: Report, *, quiet: bool) -> None:
     if report.ignored:
         counts.append(f"{report.ignored} warnings ignored")
     print(", ".join(counts), file=file)
-    for note in report.notes():
+    for note in (*report.notes(), *report.assumptions()):
         say(note.message, file)
-    for api, release in report.assumed.items():
-        print(
-            f"judged as of {release}: for another release, --release {api}=RELEASE, or --crds with its definitions",
-            file=file,
-        )
     rules = [found for _, found in report.findings() if found.is_rule]
     first = next((found.code for found in sorted(rules, key=lambda each: each.severity is not Severity.ERROR)), "")
     if first:
