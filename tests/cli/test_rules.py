@@ -176,6 +176,13 @@ def test_the_page_shows_what_must_be_in_the_cluster_and_no_more(capsys: pytest.C
     )
 
 
+def test_the_page_says_what_files_alone_cannot_show(capsys: pytest.CaptureFixture[str]) -> None:
+    """OM401 is a denial about another object, LK364 a warning about one, OM402 a denial about the service itself."""
+    for code, is_said in (("OM401", True), ("LK364", False), ("OM402", False)):
+        assert main(["rule", code]) == 0
+        assert ("Of files alone it is a warning " in capsys.readouterr().out) == is_said
+
+
 def test_the_page_of_an_update_shows_what_was_stored(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rule", "AI352"]) == 0
     out = capsys.readouterr().out

@@ -42,6 +42,8 @@ def _form(told: Told, *, several: bool) -> Iterator[str]:
     gvk = found.known.gvk
     valid = f", valid for {plain(found.releases)}" if found.releases and not several else ""
     yield f"{badge(told.effect)}{strict}. {plain(found.names)} of `{gvk.group}/{gvk.version}`{valid}.\n"
+    if found.of_files:
+        yield f"{found.of_files}\n"
     yield from (_message(each, told) for each in told.messages)
     yield f"{plain(found.rule.docs)}\n"
     if isinstance(found.rule, DefaultRule):

@@ -115,7 +115,7 @@ def _explain(found: Found, example: Shown | None) -> Iterator[str]:
         yield f"Sets {rule.path} where it is absent: {rule.because}."
     else:
         strict = ", a denial under the strict profile" if rule.strict else ""
-        yield f"{'A denial' if rule.action is Action.DENY else 'A warning'}{strict}."
+        yield f"{'A denial' if rule.action is Action.DENY else 'A warning'}{strict}. {found.of_files}".rstrip()
     if rule.docs:
         yield f"\n{fill(rule.docs, 100)}"
     if example is not None:

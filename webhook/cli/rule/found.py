@@ -11,7 +11,7 @@ from webhook.cli.rule.repairs import Example, run_example
 from webhook.cli.test import read_cases
 from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.releases.operators import forms
-from webhook.policy import DefaultRule, ValidationRule
+from webhook.policy import Action, DefaultRule, ValidationRule
 from webhook.policy.ranges import Range
 
 __all__ = ["Found", "Repair", "all_rules", "example", "repairs", "rules"]
@@ -46,6 +46,14 @@ class Found(NamedTuple):
             return self.known.policy.operator
         known = self.known.pack.releases
         return f"{self.known.in_force.operator} {Range.parse(self.rule.operator).words(known)}"
+
+    @property
+    def of_files(self) -> str:
+        """What a denial is where an object that it asks for is not among the files; "" if it is one there, too."""
+        rule = self.rule
+        if isinstance(rule, DefaultRule) or rule.unseen is None or not (rule.strict or rule.action is Action.DENY):
+            return ""
+        return "Of files alone it is a warning where the other object is not among them: that may be in the cluster."
 
 
 def place(rule: DefaultRule | ValidationRule, kinds: Iterable[KnownKind]) -> str:
