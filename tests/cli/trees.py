@@ -5,6 +5,21 @@ from pathlib import Path
 GOOD = (
     "apiVersion: inference.llmkube.dev/v1alpha1\nkind: Model\nmetadata: {name: good}\nspec: {source: pvc://c/m.gguf}\n"
 )
+BAD = """\
+# a comment
+apiVersion: inference.llmkube.dev/v1alpha1
+kind: Model
+metadata:
+  name: bad
+spec:
+  source: s3://bucket/model   # where
+  hardware:
+    gpu:
+      count: 9
+      vendor: yes
+  prefetch: true
+"""
+WARNED = GOOD.replace("{source", "{hardware: {gpu: {count: 1}}, source")
 RUNTIMES = """\
 apiVersion: ome.io/v1beta1
 kind: ClusterServingRuntime

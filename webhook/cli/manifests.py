@@ -119,7 +119,8 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
 def _assumed(reviews: Iterable[ReviewedManifest], catalog: Catalog) -> dict[str, str]:
     """The releases of operators that nothing names, and that are not the only ones, by API."""
     judged = {kind_of(each.document.value) for each in reviews if each.reviewed}
-    kinds, releases = (catalog.uncompiled(gvk) for gvk in sorted(judged & catalog.kinds.keys())), catalog.releases()
+    kinds = (catalog.uncompiled(gvk) for gvk in sorted(judged & catalog.kinds.keys()))
+    releases = catalog.releases()
     return {
         known.api: str(releases[known.api])
         for known in kinds

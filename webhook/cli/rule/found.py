@@ -49,7 +49,7 @@ class Found(NamedTuple):
 
     @property
     def of_files(self) -> str:
-        """What a denial is where an object that it asks for is not among the files; "" if it is one there, too."""
+        """That a denial about another object is a warning, if only files are known; "" of any other rule."""
         rule = self.rule
         if isinstance(rule, DefaultRule) or rule.unseen is None or not (rule.strict or rule.action is Action.DENY):
             return ""
