@@ -12,7 +12,7 @@ from webhook.cli.cases import Case, run
 from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.engine.catalog import Catalog, KnownKind
-from webhook.policy import FACTS, MISSING, OBJECT, Action, Path, Profile, ValidationRule
+from webhook.policy import FACTS, MISSING, OBJECT, Path, Profile, ValidationRule
 
 CHANGES: dict[str, list[tuple[str, Any]]] = {
     "Model": [("spec.quantization", "Q4_K_M"), ("spec.refreshPolicy", "OnChange")],
@@ -39,7 +39,7 @@ CHANGES: dict[str, list[tuple[str, Any]]] = {
 
 
 def rules(known: KnownKind) -> list[ValidationRule]:
-    return [rule for rule in known.policy.validations if rule.action_under(Profile.STRICT) is Action.DENY]
+    return [rule for rule in known.policy.validations if Profile.STRICT in rule.denied_by]
 
 
 def firing(loaded: Catalog) -> Iterator[tuple[KnownKind, ValidationRule, Case, dict[str, Any]]]:

@@ -18,7 +18,6 @@ from webhook.cel.codegen.code import Unsupported
 from webhook.cel.codegen.conditions import Condition, ConditionsWriter, Part
 from webhook.cel.codegen.generate import defined
 from webhook.cel.codegen.listing import file_name, register
-from webhook.cel.codegen.runtime import Suspect
 from webhook.cel.errors import CelError
 from webhook.cel.limits import DEEP_RECURSION
 from webhook.cel.values.members import ABSENT
@@ -29,6 +28,11 @@ if TYPE_CHECKING:
     from webhook.cel.values.nodes import Node
 
 __all__ = ["ABSENT", "Condition", "Formula", "Part", "Screen", "Source", "Suspect", "formula"]
+
+Suspect = tuple[int, bool, str | None]
+"""A condition that fails, or may fail: its place among the conditions; whether it is certain to fail, at its only node;
+and the value of its message expression, None if that was not computed.
+"""
 
 NONE: Final[Mapping[str, Part]] = MappingProxyType({})
 FORMULA_LIMIT: Final = 250_000

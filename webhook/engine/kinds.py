@@ -59,12 +59,13 @@ class KnownKind:
     in_force: InForce = DOCUMENTED
     pack: Pack = NO_PACK
     wholes: WholesOf | None = None
+    facts: Mapping[str, Fact] = field(init=False, compare=False, repr=False)
+    """The facts that its rules read: those of the API, and the references of its policy."""
 
-    @property
-    def facts(self) -> Mapping[str, Fact]:
-        """The facts that its rules read: those of the API, and the references of its policy."""
+    def __post_init__(self) -> None:
         references = self.policy.references
-        return {**self.own_facts, **facts_of(references)} if references else self.own_facts
+        found = {**self.own_facts, **facts_of(references)} if references else self.own_facts
+        object.__setattr__(self, "facts", found)
 
     @property
     def deviates(self) -> bool:

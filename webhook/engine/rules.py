@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -18,7 +18,7 @@ from webhook.engine.metadata import is_readable
 from webhook.engine.options import Options
 from webhook.engine.ratchet import Ratchet, TargetNode
 from webhook.golang.fmt import GoStrings
-from webhook.policy import MISSING, Action, Path, PolicyFault, PolicyScope, Prepared, ValidationRule, field_path
+from webhook.policy import MISSING, Path, PolicyFault, PolicyScope, Prepared, ValidationRule, field_path
 from webhook.schema import OMIT, FieldError
 
 __all__ = ["MAX_FINDINGS", "Subject", "fault_cause", "validate_rules"]
@@ -115,13 +115,14 @@ def validate_rules(
         return Findings()
     rules, aside = subject.kind.policy.validations, subject.aside.rules
     if suspects is None:
-        suspects = [Suspect(index) for index, rule in enumerate(rules) if options.references or not rule.referential]
+        suspects = [(at, False, None) for at, rule in enumerate(rules) if options.references or not rule.referential]
     run = _RuleRun(subject, scope, options, stored_scope)
     causes = run.findings.causes
-    for suspect in suspects:
-        if rules[suspect.position] in aside:
+    for position, certain, message in suspects:
+        rule = rules[position]
+        if rule in aside:
             continue
-        run.check(rules[suspect.position], suspect)
+        run.check(rule, certain, message)
         if len(causes) >= MAX_FINDINGS:
             break
     return run.findings
@@ -140,7 +141,7 @@ def _suspects(subject: Subject, scope: PolicyScope, options: Options) -> Sequenc
     if found is None or options.references:
         return found
     rules = subject.kind.policy.validations
-    return [each for each in found if not rules[each.position].referential]
+    return [each for each in found if not rules[each[0]].referential]
 
 
 class _RuleRun:
@@ -154,7 +155,7 @@ class _RuleRun:
         self._is_refused = bool(subject.schema_causes)
         self._oversized = self._is_refused and bool(subject.oversized)
         self._unseen: set[str] = set()
-        self._nodes: dict[str, TargetNode | None] = {}
+        self._nodes: dict[str, tuple[TargetNode, ...]] = {}
         self._stored_scope = stored_scope
 
     @cached_property
@@ -163,69 +164,71 @@ class _RuleRun:
         assert subject.old is not None
         return Ratchet(subject.kind, subject.prepared, subject.obj, subject.old, self._scope, self._stored_scope)
 
-    def check(self, rule: ValidationRule, suspect: Suspect) -> None:
-        """Record where one rule fails, of the nodes that it is about, until the object's cost budget is spent."""
-        if rule.at.single:
-            node = self._node_at(rule.at)
-            if node is not None:
-                self._check_at(rule, node, suspect)
-            return
-        for node in _target_nodes(rule.at, self._subject, self._scope):
-            if not self._check_at(rule, node, suspect):
-                return
+    def check(self, rule: ValidationRule, fails: bool, message: str | None) -> None:
+        """Record where one rule fails, of the nodes that it is about, until the object's cost budget is spent.
 
-    def _check_at(self, rule: ValidationRule, node: TargetNode, suspect: Suspect) -> bool:
-        """Record if a rule fails at a node; False if other nodes need not be checked."""
-        if (rule.transition and node.stored is MISSING) or (self._oversized and self._is_oversized(node)):
-            return True
-        action = rule.action_under(self._options.profile)
-        try:
-            text = self._failure(rule, node, suspect)
-        except BudgetExceeded:
-            if self._subject.schema_valid:
-                self._record_too_large(rule, action, node)
-            return False
-        if text is None:
-            return True
-        self._record(rule, action, node, text)
-        return not self._full(action)
+        ``fails``: it is known to fail, at its only node. ``message`` is the value of its message expression, None if
+        that is not known.
+        """
+        denies = self._options.profile in rule.denied_by
+        told = rule.message if rule.message_expression is None else message
+        unseen = None if self._options.complete else rule.unseen
+        if fails and told is not None and unseen is None and not self._scope.doubtful:
+            self._record(rule, None, told, denies=denies)
+            return
+        found = self.findings.causes if denies else self.findings.warnings
+        for node in self._nodes_at(rule.at):
+            if (rule.transition and node.stored is MISSING) or (self._oversized and self._is_oversized(node)):
+                continue
+            try:
+                text = self._failure(rule, node, told, fails=fails)
+            except BudgetExceeded:
+                if self._subject.schema_valid:
+                    text = f"is too large for rule {rule.code} to judge (CEL cost limit)"
+                    self._record(rule, node, text, denies=denies, whole=True)
+                return
+            if text is not None:
+                self._record(rule, node, text, denies=denies)
+                if len(found) >= MAX_FINDINGS:
+                    return
 
     def _is_oversized(self, node: TargetNode) -> bool:
         """Whether the node, or one around it, is too large for its schema."""
         return any(field_path(node.keys[:end]) in self._subject.oversized for end in range(len(node.keys) + 1))
 
-    def _full(self, action: Action) -> bool:
-        return len(self.findings.warnings if action is Action.WARN else self.findings.causes) >= MAX_FINDINGS
+    def _nodes_at(self, at: Path) -> Iterable[TargetNode]:
+        """The nodes at a path; kept for the next rule only where there is one: a list may have a million items."""
+        if not at.single:
+            return _target_nodes(at, self._subject, self._scope)
+        if at.text in self._nodes:
+            return self._nodes[at.text]
+        value, old = at.get(self._subject.obj), self._subject.old
+        stored = MISSING if old is None or (before := at.get(old)) is None else before
+        absent = value is MISSING or value is None
+        nodes = self._nodes[at.text] = () if absent else (TargetNode(at.keys, value, stored, self._scope),)
+        return nodes
 
-    def _node_at(self, at: Path) -> TargetNode | None:
-        """The node at a path of one node, if there is one; kept for the next rule."""
-        if at.text not in self._nodes:
-            value, old = at.get(self._subject.obj), self._subject.old
-            stored = MISSING if old is None or (found := at.get(old)) is None else found
-            absent = value is MISSING or value is None
-            self._nodes[at.text] = None if absent else TargetNode(at.keys, value, stored, self._scope)
-        return self._nodes[at.text]
+    def _failure(self, rule: ValidationRule, node: TargetNode, told: str | None, *, fails: bool) -> str | None:
+        """The message of a rule that fails at a node; None if it holds, does not apply, or cannot be evaluated.
 
-    def _failure(self, rule: ValidationRule, node: TargetNode, suspect: Suspect) -> str | None:
-        """The message of a rule that fails at a node; None if it holds, does not apply, or cannot be evaluated."""
-        value, is_unsure = self._scope.value, not self._options.complete and rule.unseen is not None
-        text = rule.message if suspect.message is None and rule.message_expression is None else suspect.message
-        if suspect.certain and not is_unsure and text is not None:
-            return None if self._is_doubtful(rule) else text
+        ``told`` is the message, None if it is not known. ``fails``: it is known to fail.
+        """
+        value = self._scope.value
         self._options.checkpoint(rule.code)
         try:
-            if not suspect.certain:
+            if not fails:
                 if rule.when is not None and value(rule.when, node.bindings) is False:
                     return None
                 if value(rule.rule, node.bindings) is not False:
                     return None
-            if self._is_doubtful(rule):
+            if self._scope.doubtful and self._scope.doubts(*rule.conditions):
                 return None
-            if is_unsure and rule.unseen is not None and (missing := str(value(rule.unseen, node.bindings))):
+            unseen = None if self._options.complete else rule.unseen
+            if unseen is not None and (missing := str(value(unseen, node.bindings))):
                 self._record_unseen(rule, node, missing)
                 return None
-            if text is not None or rule.message_expression is None:
-                return text
+            if told is not None or rule.message_expression is None:
+                return told
             return str(value(rule.message_expression, node.bindings))
         except BudgetExceeded:
             raise
@@ -243,9 +246,6 @@ class _RuleRun:
                 return each.source
         return rule.rule.source
 
-    def _is_doubtful(self, rule: ValidationRule) -> bool:
-        return bool(self._scope.doubtful) and self._scope.doubts(*rule.conditions)
-
     def _record_fault(self, fault: PolicyFault) -> None:
         if not self._options.faults_told:
             raise fault
@@ -256,36 +256,47 @@ class _RuleRun:
         """Warn that an unknown object decides a rule, once for each such object."""
         if missing not in self._unseen:
             self._unseen.add(missing)
-            self._record(rule, Action.WARN, node, f"{cut_end(missing, SHOWN)} {UNSEEN}")
+            self._record(rule, node, f"{cut_end(missing, SHOWN)} {UNSEEN}", denies=False)
 
-    def _record_too_large(self, rule: ValidationRule, action: Action, node: TargetNode) -> None:
-        text = f"is too large for rule {rule.code} to judge (CEL cost limit)"
-        self._add(rule, action, node, FieldError("FieldValueInvalid", field_path(node.keys), text, OMIT))
-
-    def _record(self, rule: ValidationRule, action: Action, node: TargetNode, message: str) -> None:
-        place = rule.about.text if rule.at.single else field_path((*node.keys, *rule.below.keys))
-        message = cut_end(message, REFERENCES if rule.referential else MESSAGE)
-        value = OMIT if action is Action.WARN else _shown(rule.below.get(node.value))
-        self._add(rule, action, node, FieldError(rule.reason, place, message, value))
-
-    def _add(self, rule: ValidationRule, action: Action, node: TargetNode, error: FieldError) -> None:
-        place, findings = error.field, self.findings
+    def _record(
+        self, rule: ValidationRule, node: TargetNode | None, message: str, *, denies: bool, whole: bool = False
+    ) -> None:
+        """Add a finding of a rule about a field of a node, or about the ``whole`` node. None is its only node."""
+        findings, place = self.findings, rule.about.text
+        if node is not None and (whole or not rule.at.single):
+            place = field_path(node.keys if whole else (*node.keys, *rule.below.keys))
+        longest = REFERENCES if rule.referential else MESSAGE
+        if len(message) > longest:
+            message = cut_end(message, longest)
         if self._is_refused and self._is_explained(rule, node, place):
             # One finding for one fault: what else a rule says of a value that must change anyway is omitted.
             if rule.explains:
-                findings.hints.setdefault(place, []).append(Hint(rule.code, error.detail))
-        elif action is Action.WARN:
+                findings.hints.setdefault(place, []).append(Hint(rule.code, message))
+        elif not denies:
             if len(findings.warnings) < MAX_FINDINGS:
-                findings.warnings.append(Warn(place, error.detail, rule.code))
-        elif self._subject.old is None or not self._ratchet.spares(rule, node):
-            findings.causes.append(Cause(place, error.type, error.body(), rule.code))
+                findings.warnings.append(Warn(place, message, rule.code))
+        elif self._subject.old is None or not self._is_spared(rule, node):
+            value = OMIT if whole else _shown(self._value(rule, node))
+            reason = "FieldValueInvalid" if whole else rule.reason
+            error = FieldError(reason, place, message, value)
+            findings.causes.append(Cause(place, reason, error.body(), rule.code))
         elif len(findings.notices) < MAX_FINDINGS:
-            text = f"{error.detail} (not refused, because this update does not change it)"
+            text = f"{message} (not refused, because this update does not change it)"
             findings.notices.append(Warn(place, text, rule.code))
 
-    def _is_explained(self, rule: ValidationRule, node: TargetNode, place: str) -> bool:
+    def _is_explained(self, rule: ValidationRule, node: TargetNode | None, place: str) -> bool:
         """Whether the schema refuses the very value that a finding is about."""
-        return place in self._subject.refused and not isinstance(rule.below.get(node.value), dict | list)
+        return place in self._subject.refused and not isinstance(self._value(rule, node), dict | list)
+
+    def _is_spared(self, rule: ValidationRule, node: TargetNode | None) -> bool:
+        """Whether the update leaves unchanged what the rule reads."""
+        if node is None:
+            (node,) = self._nodes_at(rule.at)
+        return self._ratchet.spares(rule, node)
+
+    def _value(self, rule: ValidationRule, node: TargetNode | None) -> Any:
+        """The value that a finding is about, or MISSING."""
+        return rule.about.get(self._subject.obj) if node is None else rule.below.get(node.value)
 
 
 def fault_cause(fault: PolicyFault) -> Cause:

@@ -39,14 +39,15 @@ def missing_shards(files: Iterable[str]) -> list[str]:
 
 def quantization_of(files: Iterable[str]) -> str:
     """The quantization that the names of files agree on; "" if there is none."""
-    named = {
-        found["name"].upper().replace("FP", "F")
-        for name in islice(files, _MOST)
-        for found in _QUANTIZATION.finditer(name)
-    }
+    named = {_spelt(found) for name in islice(files, _MOST) for found in _QUANTIZATION.finditer(name)}
     return named.pop() if len(named) == 1 else ""
 
 
 def quantization_named(text: str) -> str:
     """The quantization that a text is, as :func:`quantization_of` spells it; "" if it is not one."""
-    return quantization_of([text]) if _QUANTIZATION.fullmatch(text) else ""
+    found = _QUANTIZATION.fullmatch(text)
+    return "" if found is None else _spelt(found)
+
+
+def _spelt(found: re.Match[str]) -> str:
+    return found["name"].upper().replace("FP", "F")

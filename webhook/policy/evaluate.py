@@ -139,8 +139,8 @@ class PolicyScope:
 
     def cost(self, bindings: Bindings) -> int:
         """What the rules cost that the screen has decided, should the budget need the exact sum."""
-        again = {each.position for each in self._suspects if not each.certain}
-        explained = {each.position for each in self._suspects if each.message is not None}
+        again = {index for index, certain, _ in self._suspects if not certain}
+        explained = {index for index, _, message in self._suspects if message is not None}
         return sum(
             self._cost_at(rule, node, stored, explained=index in explained)
             for index, rule in enumerate(self._prepared.policy.validations)

@@ -71,11 +71,12 @@ def left_out(policy: Policy) -> list[str]:
 def validating(policy: Policy, target: Target, profile: Profile) -> Documents:
     """ValidatingAdmissionPolicies with bindings: one that denies and one that warns, if there are such rules."""
     for action in Action:
-        rules = [rule for rule in policy.validations if is_portable(rule) and rule.action_under(profile) is action]
+        denies = action is Action.DENY
+        rules = [each for each in policy.validations if is_portable(each) and (profile in each.denied_by) is denies]
         if rules:
             name = target.named(action.value.lower())
             spec = {
-                "failurePolicy": "Fail" if action is Action.DENY else "Ignore",
+                "failurePolicy": "Fail" if denies else "Ignore",
                 **target.matching(),
                 "variables": _variables(policy, rules),
                 "validations": [_validation(policy, rule, action) for rule in rules],
@@ -120,7 +121,7 @@ def with_rules(
     )
     refused: list[str] = []
     for rule in policy.validations:
-        if rule.action_under(profile) is not Action.DENY:
+        if profile not in rule.denied_by:
             continue
         node = _node(schema, rule.at) if rule.local else None
         if node is None or not _taken(patched, node, rule):

@@ -129,8 +129,12 @@ class ValidationRule:
     """The path from the node to the field that the rule is about."""
     about: Path = field(init=False)
     """The field that the rule is about."""
+    denied_by: frozenset[Profile] = field(init=False)
+    """The profiles under which a failure is a denial; under the others it is a warning."""
 
     def __post_init__(self) -> None:
+        by_action = {Profile.STANDARD, Profile.STRICT} if self.action is Action.DENY else set[Profile]()
+        object.__setattr__(self, "denied_by", frozenset(by_action | ({Profile.STRICT} if self.strict else set())))
         object.__setattr__(self, "transition", "oldSelf" in self.rule.program.variables)
         object.__setattr__(self, "referential", self.code[2] == "4")
         object.__setattr__(self, "below", Path.parse(self.field_path.removeprefix(".")))
@@ -150,14 +154,6 @@ class ValidationRule:
     def texts(self) -> tuple[Expression, ...]:
         """The expressions that make its messages."""
         return tuple(each for each in (self.message_expression, self.unseen) if each is not None)
-
-    def action_under(self, profile: Profile) -> Action:
-        """The action for a failure under a profile."""
-        if profile is Profile.AUDIT:
-            return Action.WARN
-        if profile is Profile.STRICT and self.strict:
-            return Action.DENY
-        return self.action
 
 
 class Reference(NamedTuple):

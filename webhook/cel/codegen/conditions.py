@@ -125,7 +125,7 @@ class ConditionsWriter(VariablesWriter):
 
     def defer(self, index: int, condition: Condition) -> None:
         """Leave a condition to its own evaluation, unless there is nothing at its path."""
-        deferred: Block = [f"bad.append(Suspect({index}))"]
+        deferred: Block = [f"bad.append(({index}, False, None))"]
         with self.undone_if_unsupported() as done:
             node = self._root
             for key in takewhile("*".__ne__, condition.at):
@@ -213,12 +213,12 @@ class ConditionsWriter(VariablesWriter):
     def _failed(self, index: int, condition: Condition) -> Block:
         """What is done where a condition does not hold. A message about one of many nodes is not computed here."""
         if self.loops:
-            return [f"bad.append(Suspect({index}))", "break"]
+            return [f"bad.append(({index}, False, None))", "break"]
         if condition.message is not None:
             with self.undone_if_unsupported() as done, self.inner() as block:
                 self.use(condition.message)
-                block.append(f"bad.append(Suspect({index}, True, {self.value(self.expr(self.checked.expr)).text}))")
+                block.append(f"bad.append(({index}, True, {self.value(self.expr(self.checked.expr)).text}))")
                 done.append(True)
             if done:
                 return block
-        return [f"bad.append(Suspect({index}, True))"]
+        return [f"bad.append(({index}, True, None))"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from webhook.cel.values import containers, members, schema_aware
 from webhook.cel.values.members import ABSENT
@@ -13,7 +13,7 @@ from webhook.cel.values.schema_aware import is_whole, schema_aware_value
 from webhook.cel.values.value import NONE, Comparison, Opt
 from webhook.golang.regexp import matcher
 
-__all__ = ["GLOBALS", "SHORT", "Escape", "Suspect", "matching"]
+__all__ = ["GLOBALS", "SHORT", "Escape", "matching"]
 
 
 SHORT: Final = 256
@@ -24,18 +24,6 @@ _MATCHERS: Final = 512  # patterns that are new again are compiled again
 
 class Escape(Exception):
     """The generated function cannot be exact here; the interpreter evaluates the expression."""
-
-
-class Suspect(NamedTuple):
-    """A condition that fails, or may fail.
-
-    ``position`` is its place among the conditions. ``certain``: it fails, at its only node. ``message`` is the value of
-    its message expression, None if it was not computed.
-    """
-
-    position: int
-    certain: bool = False
-    message: str | None = None
 
 
 def _boolean(value: Any) -> bool:
@@ -138,7 +126,6 @@ GLOBALS: Final[dict[str, Any]] = {
         "Exception": Exception,
     },
     "E": Escape,
-    "Suspect": Suspect,
     "A": ABSENT,
     "IS": frozenset({int, str}),
     "boolean": _boolean,

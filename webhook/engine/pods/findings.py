@@ -111,14 +111,15 @@ def _judged(
 
 def _are_clean(place: Place, value: Any, owner: str, wholes: Collection[int]) -> bool:
     """Whether all parts are clean. A node of a whole that is clean, by its identity, is not looked at."""
-    runners, part = place.runners, not place.whole
-    if place.kind and id(value) not in wholes and not is_clean(place.kind, value, part, owner, runners):
+    is_part = place.kind and id(value) not in wholes
+    if is_part and not is_clean(place.kind, value, not place.whole, owner, place.runners):
         return False
-    children, each = place.children, place.each
+    each = place.each
     if value.__class__ is dict:
-        for key, item in value.items():
-            below = children.get(key, each)
-            if below is not None and not _are_clean(below, item, owner, wholes):
+        if each is not None:
+            return all(_are_clean(place.children.get(key, each), item, owner, wholes) for key, item in value.items())
+        for key, below in place.children.items():
+            if key in value and not _are_clean(below, value[key], owner, wholes):
                 return False
     elif each is not None and value.__class__ is list:
         return all(_are_clean(each, item, owner, wholes) for item in value)

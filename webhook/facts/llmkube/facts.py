@@ -17,14 +17,13 @@ from webhook.facts.schemas import BOOLEAN, INTEGER, INTEGERS, STRING, STRINGS, f
 
 __all__ = ["FACTS"]
 
-_PARTS: Final = ("claim", "path", "repo", "revision", "error", "page")
+_PARTS: Final = ("claim", "path", "repo", "revision", "error")
 _SERVICE: Final = Kind("inference.llmkube.dev", "InferenceService")
 
 
 def _source(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
-    """The source as LLMKube before 0.9.6 takes it, and ``page``, what 0.9.13 and later see in a web address."""
-    written = text(model, "spec", "source")
-    source = parse_source(written)
+    """The source as LLMKube before 0.9.6 takes it."""
+    source = parse_source(text(model, "spec", "source"))
     return {
         "kind": str(source.kind),
         "claim": source.claim,
@@ -32,8 +31,12 @@ def _source(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
         "repo": source.repo,
         "revision": source.revision,
         "error": source.error,
-        "page": str(classify_page(written)),
     }
+
+
+def _page(model: dict[str, Any], _: ClusterView) -> str:
+    """What 0.9.13 and later see in a web address as source."""
+    return str(classify_page(text(model, "spec", "source")))
 
 
 def _layer_split(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
@@ -64,19 +67,31 @@ def _is_shared(service: dict[str, Any]) -> bool:
     return sharing.get("mode") == "shared" and not sharing.get("memoryLimitGiB")
 
 
-def _gguf(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
-    """What the names of the files say. A file by URL is downloaded alone; a volume may hold the other shards."""
-    listed = at(model, "spec", "files")
-    files = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
-    url = text(model, "spec", "source").partition("?")[0]
-    is_file = url.lower().endswith(".gguf")
+def _shards(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
+    """The shards that ``files`` lacks, and whether the source is one shard by URL, which is downloaded alone. A volume
+    may hold the other shards.
+    """
+    files, url = _files(model), _url(model)
     alone = not files and missing_shards([url]) and classify_source(url) is SourceKind.REMOTE_HTTP
+    return {"missing": missing_shards(files), "alone": bool(alone)}
+
+
+def _quantization(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
+    """The quantization that the names of the files tell, and the one that is ``declared``."""
+    files, url = _files(model), _url(model)
     return {
-        "missing": missing_shards(files),
-        "alone": bool(alone),
-        "quantization": quantization_of(files or [url] * is_file),
+        "named": quantization_of(files or [url] * url.lower().endswith(".gguf")),
         "declared": quantization_named(text(model, "spec", "quantization")),
     }
+
+
+def _files(model: dict[str, Any]) -> list[str]:
+    listed = at(model, "spec", "files")
+    return [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+
+
+def _url(model: dict[str, Any]) -> str:
+    return text(model, "spec", "source").partition("?")[0]
 
 
 FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
@@ -85,8 +100,10 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
             _source,
             fields(**dict.fromkeys(("kind", *_PARTS), STRING)),
         ),
+        "page": Fact(_page, STRING),
         "served": Fact(_served, fields(gpus=INTEGER, counts=INTEGERS, runtimes=STRINGS, shared=BOOLEAN)),
-        "gguf": Fact(_gguf, fields(missing=STRINGS, alone=BOOLEAN, quantization=STRING, declared=STRING)),
+        "shards": Fact(_shards, fields(missing=STRINGS, alone=BOOLEAN)),
+        "quantization": Fact(_quantization, fields(named=STRING, declared=STRING)),
         "layerSplit": Fact(_layer_split, fields(overlaps=STRINGS, gaps=STRINGS)),
     },
     "InferenceService": SERVICE_FACTS,
