@@ -117,8 +117,6 @@ MEANINGS: Final = {
     "fullRunner": "Whether the engine has a complete container of its own.",
     "gpus": "Whether no node has the GPU that is asked for, and which GPUs the nodes have.",
     "image": "The image that the template names: whether it exists, which is like it, whether a token is missing.",
-    "gguf": "The first missing shards among the files, whether the source is one shard alone, and the quantization "
-    "that the names say and that the Model declares.",
     "shards": "The first missing shards beside the one file that is downloaded.",
     "misspelt": "Keys of annotations that OME does not read, and the similar ones that it reads.",
     "layerSplit": "Which of the layer ranges overlap, and which layers no range has.",
