@@ -111,8 +111,11 @@ def _judged(
 
 def _are_clean(place: Place, value: Any, owner: str, wholes: Collection[int]) -> bool:
     """Whether all parts are clean. A node of a whole that is clean, by its identity, is not looked at."""
-    is_part = place.kind and id(value) not in wholes
-    if is_part and not is_clean(place.kind, value, not place.whole, owner, place.runners):
+    if (
+        place.kind
+        and id(value) not in wholes
+        and not is_clean(place.kind, value, not place.whole, owner, place.runners)
+    ):
         return False
     each = place.each
     if value.__class__ is dict:
