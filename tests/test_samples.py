@@ -47,7 +47,6 @@ FILES = {
         },
         warned={
             "LK305": 1,  # an AMD GPU, the accelerator left out
-            "LK322": 1,
             "LK326": 1,  # hf://org/repo/file
             "LK327": 1,
             "LK334": 10,  # resources, which no controller reads, in one case with gpu.memory
@@ -63,7 +62,6 @@ FILES = {
         warned={
             "LK304": 1,  # accelerator: cuda with no gpu block, which requests no GPU
             "LK305": 1,
-            "LK322": 1,
             "LK326": 1,
             "LK327": 2,
             "LK334": 2,

@@ -40,7 +40,7 @@ CASES = {
         ["spec.inferenceConfig.flavors[0].requests: unknown field; its name is now limits"],
         [],
     ),
-    "silent-shard-gap.yaml": ((), 0, [":11:3: LK361 warning: spec.files: the split model is incomplete: "], []),
+    "silent-shard-gap.yaml": ((), 0, [":11:3: LK361 warning: spec.files: the split model is incomplete without "], []),
     "silent-ome-scale-to-zero.yaml": ((), 0, [":14:12: OM378 warning: spec.engine.minReplicas: "], []),
     "yaml-merge-override.yaml": ((), 0, ["OpenModel merge-override: accepted"], []),
     "yaml-anchor-again.yaml": ((), 0, ["OpenModel anchor-again: accepted"], []),

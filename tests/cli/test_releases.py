@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.engine.test_installed import changed, with_prefetch
 from tests.shared import ROOT
@@ -166,6 +167,21 @@ def test_a_field_of_a_later_release_is_named_with_it(
     assert f"unknown field; {said}" in out
     assert run(capsys, "check", file, "--release", "llmkube=head")[0] == 0
     assert run(capsys, "check", file, "--crds", SHAPES / "head" / "models.json")[0] == 0
+
+
+@pytest.mark.parametrize("field", ["files: [model.gguf]", "mmproj: b.gguf"])
+def test_a_field_of_our_definition_that_the_installed_one_lacks_is_of_no_later_release(
+    field: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (definition,) = yaml.safe_load_all((SHAPES / "models.yaml").read_text())
+    (version,) = definition["spec"]["versions"]
+    for each in ("files", "mmproj"):
+        del version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"][each]
+    (tmp_path / "crd.json").write_text(json.dumps(definition))
+    file.write_text(f"{MODEL}  {field}\n")
+    code, out, _ = run(capsys, "check", file, "--crds", tmp_path / "crd.json")
+    assert code == 1
+    assert "unknown field; the definition of LLMKube 0.9.5 has it, the installed one does not" in out
 
 
 @pytest.mark.parametrize("field", ["prefetching: true", '" ::x": 1', '"a.b[": 1'])

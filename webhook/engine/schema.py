@@ -71,18 +71,22 @@ def suggestions(
         if former := kind.policy.renamed.get(place):
             yield path, f"; its name is now {former}"
             continue
-        later = _of_later_release(kind, place) if offline and index < MAX_SUGGESTIONS else ""
+        later = _of_other_release(kind, place) if offline and index < MAX_SUGGESTIONS else ""
         named = index >= MAX_SUGGESTIONS or path.rpartition(".")[2] in words
         nearest = "" if named or later else kind.schema.suggest(obj, path)
         yield path, f"; did you mean {nearest}?" if nearest else later
 
 
-def _of_later_release(kind: KnownKind, place: str) -> str:
-    """From which release of the operator on a field exists, if it does in one."""
+def _of_other_release(kind: KnownKind, place: str) -> str:
+    """That a field is in our definition and not in the installed one, or from which release on it exists."""
     try:
-        since = kind.pack.since(kind.plural, Path.parse(place).keys)
+        keys = Path.parse(place).keys
     except ValueError:  # a definition has no field with such a name
         return ""
-    field = place.rpartition(".")[2]
+    field, pack = place.rpartition(".")[2], kind.pack
+    if kind.own is not None and keys in kind.own.differences.lost:
+        own = f"the definition of {pack.in_force}" if pack.documented else "Modelgate's definition"
+        return f"; {own} has it, the installed one does not"
+    since = pack.since(kind.plural, keys)
     setting = f"set releases.{kind.api}, or give --crds"
-    return f"; {field} is a field of {kind.pack.operator} {since} and later: {setting}" if since else ""
+    return f"; {field} is a field of {pack.operator} {since} and later: {setting}" if since else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Final
 
-__all__ = ["missing_shards", "quantization_named", "quantization_of"]
+__all__ = ["first_shard", "missing_shards", "quantization_named", "quantization_of"]
 
 _SHARD: Final = re.compile(
     r"(?P<prefix>.*)-(?P<number>[0-9]{5})-of-(?P<total>[0-9]{5})(?P<suffix>\.(?:gguf|safetensors|bin))", re.IGNORECASE
@@ -21,8 +21,8 @@ _MOST: Final = 10_000
 """Names that are looked at."""
 
 
-def missing_shards(files: Iterable[str]) -> list[str]:
-    """The first shards that are missing of the split files among some files."""
+def missing_shards(files: Iterable[str]) -> str:
+    """The shards that are missing of the split files among some files, as a message lists them; "" if none is."""
     groups: dict[tuple[str, str, str], set[int]] = {}
     for name in islice(files, _MOST):
         found = _SHARD.fullmatch(name)
@@ -34,12 +34,22 @@ def missing_shards(files: Iterable[str]) -> list[str]:
         for number in range(1, int(total) + 1)
         if number not in numbers
     )
-    return list(islice(missing, _SHOWN))
+    first = ", ".join(islice(missing, _SHOWN))
+    others = sum(1 for _ in missing)
+    return f"{first} and {others} more" if others else first
 
 
-def quantization_of(files: Iterable[str]) -> str:
-    """The quantization that the names of files agree on; "" if there is none."""
-    named = {_spelt(found) for name in islice(files, _MOST) for found in _QUANTIZATION.finditer(name)}
+def first_shard(name: str) -> str:
+    """The name of the first shard, if a file is a later one of a split model; "" otherwise."""
+    found = _SHARD.fullmatch(name)
+    if found is None or int(found["number"]) < 2:
+        return ""
+    return f"{found['prefix']}-00001-of-{found['total']}{found['suffix']}"
+
+
+def quantization_of(name: str) -> str:
+    """The quantization that the name of a file tells; "" if it tells none, or several."""
+    named = {_spelt(found) for found in _QUANTIZATION.finditer(name)}
     return named.pop() if len(named) == 1 else ""
 
 

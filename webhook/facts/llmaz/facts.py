@@ -9,7 +9,7 @@ from webhook.cluster.view import ClusterView
 from webhook.facts.fact import Fact
 from webhook.facts.gguf import missing_shards
 from webhook.facts.nodes import at, text
-from webhook.facts.schemas import STRING, STRINGS, fields
+from webhook.facts.schemas import STRING, fields
 from webhook.golang import time
 from webhook.golang.errors import GoError
 
@@ -42,7 +42,7 @@ def _created_at(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
     return {"error": moment_error(created) if isinstance(created, str | list) else ""}
 
 
-def _shards(model: dict[str, Any], _: ClusterView) -> list[str]:
+def _shards(model: dict[str, Any], _: ClusterView) -> str:
     """The other shards of the one file that is downloaded."""
     return missing_shards([text(model, "spec", "source", "modelHub", "filename")])
 
@@ -50,6 +50,6 @@ def _shards(model: dict[str, Any], _: ClusterView) -> list[str]:
 FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     "OpenModel": {
         "createdAt": Fact(_created_at, fields(error=STRING)),
-        "shards": Fact(_shards, STRINGS),
+        "shards": Fact(_shards, STRING),
     }
 }

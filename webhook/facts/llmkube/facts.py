@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import Fact
-from webhook.facts.gguf import missing_shards, quantization_named, quantization_of
+from webhook.facts.gguf import first_shard, missing_shards, quantization_named, quantization_of
 from webhook.facts.llmkube.gpu import parse_layer_split
 from webhook.facts.llmkube.page import classify_page
 from webhook.facts.llmkube.service import SERVICE_FACTS
-from webhook.facts.llmkube.source import SourceKind, classify_source, parse_source
+from webhook.facts.llmkube.source import parse_source
 from webhook.facts.nodes import at, mapping, name_of, namespace_of, text, whole
 from webhook.facts.schemas import BOOLEAN, INTEGER, INTEGERS, STRING, STRINGS, fields
 
@@ -68,19 +68,23 @@ def _is_shared(service: dict[str, Any]) -> bool:
 
 
 def _shards(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
-    """The shards that ``files`` lacks, and whether the source is one shard by URL, which is downloaded alone. A volume
-    may hold the other shards.
+    """The shards that ``files`` lacks, whether the source is one shard alone, and the ``first`` shard, if the model is
+    given by a later one.
     """
-    files, url = _files(model), _url(model)
-    alone = not files and missing_shards([url]) and classify_source(url) is SourceKind.REMOTE_HTTP
-    return {"missing": missing_shards(files), "alone": bool(alone)}
+    files, source = _files(model), _path(model)
+    return {
+        "missing": missing_shards(files),
+        "alone": not files and bool(missing_shards([source])),
+        "first": first_shard(files[0] if files else source),
+    }
 
 
 def _quantization(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
-    """The quantization that the names of the files tell, and the one that is ``declared``."""
-    files, url = _files(model), _url(model)
+    """The quantization that the name of the file tells that is the model, and the one that is ``declared``."""
+    files, source = _files(model), _path(model)
+    url = source.rpartition("/")[2] if source.lower().endswith(".gguf") else ""
     return {
-        "named": quantization_of(files or [url] * url.lower().endswith(".gguf")),
+        "named": quantization_of(files[0] if files else url),
         "declared": quantization_named(text(model, "spec", "quantization")),
     }
 
@@ -90,8 +94,9 @@ def _files(model: dict[str, Any]) -> list[str]:
     return [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
 
 
-def _url(model: dict[str, Any]) -> str:
-    return text(model, "spec", "source").partition("?")[0]
+def _path(model: dict[str, Any]) -> str:
+    """The source without a query and a fragment."""
+    return text(model, "spec", "source").partition("?")[0].partition("#")[0]
 
 
 FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
@@ -102,7 +107,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         ),
         "page": Fact(_page, STRING),
         "served": Fact(_served, fields(gpus=INTEGER, counts=INTEGERS, runtimes=STRINGS, shared=BOOLEAN)),
-        "shards": Fact(_shards, fields(missing=STRINGS, alone=BOOLEAN)),
+        "shards": Fact(_shards, fields(missing=STRING, alone=BOOLEAN, first=STRING)),
         "quantization": Fact(_quantization, fields(named=STRING, declared=STRING)),
         "layerSplit": Fact(_layer_split, fields(overlaps=STRINGS, gaps=STRINGS)),
     },
