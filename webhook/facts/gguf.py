@@ -34,9 +34,11 @@ def missing_shards(files: Iterable[str]) -> str:
         for number in range(1, int(total) + 1)
         if number not in numbers
     )
-    first = ", ".join(islice(missing, _SHOWN))
-    others = sum(1 for _ in missing)
-    return f"{first} and {others} more" if others else first
+    first = [*islice(missing, _SHOWN)]
+    # Counted without a walk: names may claim a billion shards.
+    there = ((int(total), numbers) for (_, total, _), numbers in groups.items())
+    others = sum(total - sum(1 <= number <= total for number in numbers) for total, numbers in there) - len(first)
+    return f"{', '.join(first)} and {others} more" if others else ", ".join(first)
 
 
 def first_shard(name: str) -> str:
