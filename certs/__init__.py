@@ -16,14 +16,14 @@
     files       several files replaced as one
     api         the few REST calls to the API server; the only import of the ``kubernetes`` client
 
-Imports nothing of ``webhook``: the server reads files, and does not know who wrote them.
+Imports no other package of Modelgate: the server reads files, and does not know who wrote them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-from modelgate.later import later
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from certs.api import Api
@@ -73,5 +73,11 @@ _MODULES: Final = {
 }
 """The module of each name, which is loaded when the name is first used."""
 
-if not TYPE_CHECKING:
-    __getattr__ = later(__name__, _MODULES)
+if not TYPE_CHECKING:  # PEP 562; a type checker reads the imports
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        setattr(sys.modules[__name__], name, value)
+        return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from modelgate.later import later
+from webhook.ground.later import later
 
 if TYPE_CHECKING:
     from reconciler.children import owned

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from modelgate.frames import with_room
 from reconciler.audit import Rules
 from reconciler.children import MANAGED
 from reconciler.guard import trimmed
@@ -23,6 +22,7 @@ from webhook.cluster.backoff import join
 from webhook.cluster.live import LiveView
 from webhook.facts.ome import CONFIG
 from webhook.facts.reads import watched
+from webhook.ground.frames import with_room
 
 __all__ = ["Process", "Reach", "Reload", "started"]
 

@@ -14,9 +14,9 @@ from blockbuster import blockbuster_ctx
 from hypothesis import settings
 
 from tests.laws import QUICK
-from webhook.engine import catalog, loading
-from webhook.engine.kinds import KnownKind, PolicySource
-from webhook.engine.releases import compiling
+from webhook import catalog
+from webhook.catalog import KnownKind, compiling, loading
+from webhook.catalog.kinds import PolicySource
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.policy import Policy
 

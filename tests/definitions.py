@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from tests.shared import ROOT
-from webhook.engine.releases.packs import built_in
+from webhook.catalog import built_in
 from webhook.facts import KNOWN
 
 POLICIES = ROOT / "policies"

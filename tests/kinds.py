@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.engine.catalog import Catalog, KnownKind
+from webhook.catalog import Catalog, KnownKind
 
 __all__ = ["known_kind"]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from tests.shared import shared
 from tools.coverage.samples import verdicts
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
 
 
 @dataclass(frozen=True)

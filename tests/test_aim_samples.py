@@ -3,7 +3,7 @@
 import pytest
 
 from tests.samples import Expected, check
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
 
 FILES: dict[str, Expected] = {
     "a5ef626b/AIMClusterImage.yaml": Expected(

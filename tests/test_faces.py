@@ -19,10 +19,7 @@ FACES: dict[str, dict[str, str]] = {
         "certs.pem": "certificates as text",
         "certs.status": "what a look found, as a file",
     },
-    "modelgate": {
-        "modelgate.frames": "room for the frames of a thread, which every process needs",
-        "modelgate.later": "names that a package loads when they are first used",
-    },
+    "modelgate": {},
     "reconciler": {
         "reconciler.audit": "the judge, whose outlets the table of coverage lists",
         "reconciler.projections.choices": "the flags of the projections",
@@ -36,6 +33,7 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.admission.review": "bytes of AdmissionReviews, for the server alone",
         "webhook.admission.stamp": "the annotation and what it states",
     },
+    "webhook.catalog": {},
     "webhook.cel": {
         "webhook.cel.batch": "many expressions as one generated function",
         "webhook.cel.cost.reviewed": "what an expression may cost over a review; loads the estimator",
@@ -65,13 +63,8 @@ FACES: dict[str, dict[str, str]] = {
     },
     "webhook.engine": {
         "webhook.engine.audit": "the judgement of a stored object",
-        "webhook.engine.catalog": "the kinds and their loading",
         "webhook.engine.context": "loads the language of native policies",
-        "webhook.engine.installed": "the definitions of a cluster in place of the catalog's",
-        "webhook.engine.releases.operators": "the release of each operator, by what is installed",
-        "webhook.engine.releases.packs": "what a folder says of an API's operator",
         "webhook.engine.policyset": "loads the language of native policies",
-        "webhook.engine.releases.released": "the releases that settings name",
     },
     "webhook.facts": {
         "webhook.facts.aim": "the algorithms of an API, which its projection follows",
@@ -83,7 +76,14 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.facts.reference": "facts by data",
         "webhook.facts.settings": "which behaviour of an API to follow",
     },
+    "webhook.ground": {
+        "webhook.ground.frames": "room for the frames of a thread, which every process needs",
+        "webhook.ground.later": "names that a package loads when they are first used",
+    },
+    "webhook.kubernetes": {},
     "webhook.library": {
+        "webhook.library.apiserver": "the API server's part of a request, for files",
+        "webhook.library.unknown": "values that Flux substitutes or SOPS encrypts",
         "webhook.library.changes": "what is filled in, for the reports",
         "webhook.library.choices": "settings and profiles, checked",
         "webhook.library.explained": "the origin of each field, for `explain`",
@@ -92,7 +92,6 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.library.kinds": "the kinds that concern a file",
         "webhook.library.review": "one document, for the cases and the tools",
     },
-    "webhook.offline": {"webhook.offline.unknown": "values that Flux substitutes or SOPS encrypts"},
     "webhook.policy": {
         "webhook.policy.document": "the format of a Policy; loads pydantic",
         "webhook.policy.export": "native policies from a Policy; no server loads it",
@@ -103,8 +102,8 @@ FACES: dict[str, dict[str, str]] = {
     },
     "webhook.schema": {
         "webhook.schema.compare": "how much of two objects is the same",
+        "webhook.schema.fielderror": "one field error: its kinds, and Kubernetes' words",
         "webhook.schema.crd.digest": "the digest of a definition, by which a release is recognised",
-        "webhook.schema.pods": "Kubernetes' validation of pods",
     },
     "webhook.serve": {
         "webhook.serve.server": "runs the server",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import resource
 from collections.abc import Callable
 
-from modelgate.frames import with_room
 from reconciler.process import started
+from webhook.ground.frames import with_room
 
 CALLS = 300
 

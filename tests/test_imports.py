@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("webhook", "certs", "reconciler")
+PACKAGES = ("webhook", "certs", "reconciler", "modelgate")
 CROWD = 20
 
 

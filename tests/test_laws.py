@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from tests.laws import examples
 from tests.shared import ROOT
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION
+from webhook.catalog import KnownKind
 from webhook.cli.cases import Case, parse_cases
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
-from webhook.engine.catalog import KnownKind
+from webhook.engine import Options
 from webhook.golang.json import marshal
 from webhook.golang.quantity import parse
 from webhook.manifests import documents

@@ -8,7 +8,7 @@ import pytest
 from tests import samples
 from tests.shared import shared
 from tools.coverage.samples import verdicts
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
 
 Codes = tuple[str, ...]
 

@@ -8,7 +8,7 @@ from tests.test_aim_samples import FILES as OF_AIM
 from tests.test_ome_samples import FILES as OF_OME
 from tests.test_ome_samples import FRAGMENTS
 from tools.coverage.samples import verdicts, warnings_each
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
 
 VARIANT = [f"spec.{field}" for field in ("accelerator", "acceleratorCount", "variantID", "variantProfile")]
 OLDEST = [f"spec.{field}" for field in ("acceleratorType", "maxBatchSize", "minReplicas", "modelName", "serviceClass")]

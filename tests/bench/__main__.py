@@ -13,9 +13,9 @@ import argparse
 import importlib
 from pathlib import Path
 
-from modelgate.frames import with_room
 from tests.bench.bars import IN_PROCESS, beside
 from tests.bench.report import PAGE, Table, document, machine, markdown, published
+from webhook.ground.frames import with_room
 
 PARTS = ("stages", "pods", "ome", "cel", "schema", "server", "starts", "scaling", "reconciler")
 

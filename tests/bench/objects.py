@@ -11,8 +11,8 @@ import orjson
 
 from webhook import engine
 from webhook.admission import review
+from webhook.catalog import Catalog
 from webhook.cluster import ClusterView, MemoryView
-from webhook.engine.catalog import Catalog
 
 __all__ = ["MODELS", "Json", "body", "full", "invalid", "normalised", "refused_service", "service", "sized", "sparse"]
 

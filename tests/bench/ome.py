@@ -12,10 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from tests.bench.report import Row, Table
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.cluster import MemoryView
-from webhook.engine import catalog
 
 COUNT = 200
 CALLS = 1000

@@ -13,8 +13,9 @@ from tests.bench.ome import document
 from tests.bench.report import Row, Table
 from tests.bench.stages import REVIEWS, asked, serving
 from tests.bench.timing import warm_in_turn
+from webhook import catalog
 from webhook.cluster import MemoryView
-from webhook.engine import catalog, judgement
+from webhook.engine import judgement
 from webhook.engine.pods import findings
 from webhook.engine.pods.seen import Right
 from webhook.serve.gate import Gate

@@ -15,11 +15,12 @@ from tests.bench.objects import body, normalised, sparse
 from tests.bench.report import Row, Table
 from tests.bench.stages import asked, serving
 from tests.bench.timing import memory_of, warm_in_turn
+from webhook import catalog
+from webhook.catalog import Catalog
 from webhook.cluster.resource import Key
 from webhook.cluster.store import Store
 from webhook.cluster.view import Kind
-from webhook.engine import catalog, policyset
-from webhook.engine.catalog import Catalog
+from webhook.engine import policyset
 from webhook.serve.gate import Gate
 
 POLICIES = (0, 10, 100, 1_000)

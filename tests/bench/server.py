@@ -26,7 +26,7 @@ from certs.store import DirectoryStore
 from tests.bench.objects import body, normalised, sized, sparse
 from tests.bench.report import Row, Table
 from tests.bench.timing import cpu_of, memory_of
-from webhook.engine import catalog
+from webhook import catalog
 
 CONNECTIONS = (1, 10, 25, 50)
 SIZES = {"2 KB": 2_000, "15 KB": 15_000, "256 KB": 256_000}

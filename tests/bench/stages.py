@@ -9,13 +9,13 @@ from tests.bench import objects, ome
 from tests.bench.objects import body, normalised
 from tests.bench.report import Row, Table
 from tests.bench.timing import cold, thrashing, warm
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission import review
 from webhook.admission.recent import RecentStamps
 from webhook.admission.request import Request
+from webhook.catalog import Catalog
 from webhook.cluster import ClusterView, MemoryView
-from webhook.engine import Options, catalog
-from webhook.engine.catalog import Catalog
+from webhook.engine import Options
 from webhook.serve.gate import Gate
 
 REVIEWS = 200

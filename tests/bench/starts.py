@@ -18,8 +18,9 @@ from tests.bench.objects import full, sparse
 from tests.bench.report import Row, Table
 from tests.bench.server import serving
 from tests.bench.timing import memory_of
-from webhook.engine.kept import POLICIES, SHIPPED
-from webhook.engine.kept.ship import ship
+from webhook.catalog import POLICIES
+from webhook.catalog.kept import SHIPPED
+from webhook.catalog.kept.ship import ship
 
 ROUNDS = 7
 DOCUMENTS = 1000

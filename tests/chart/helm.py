@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.e2e.assets import found
-from webhook.engine.releases.packs import built_in
+from webhook.catalog import built_in
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "chart"

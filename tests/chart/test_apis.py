@@ -7,8 +7,8 @@ from tests.chart.helm import APIS, CHART, containers, of_kind, pods, rendered, r
 from tests.chart.test_pods import parsed
 from tests.chart.test_rights import rights
 from tests.definitions import GROUPS, definitions
-from webhook.engine import catalog
-from webhook.engine.releases.operators import definition_names
+from webhook import catalog
+from webhook.catalog import definition_names
 from webhook.facts.reads import WATCHED, watched
 from webhook.facts.settings import DEFAULT_SETTINGS
 

@@ -16,12 +16,12 @@ from tests.chart.test_certificates import MANAGED
 from tests.chart.world import NOW, RULES, TRUE_FILES, World, judged
 from tests.definitions import GROUPS, definitions
 from tests.shared import shared
+from webhook.catalog import with_installed
 from webhook.cli import main
 from webhook.cli.doctor.checks import trials
 from webhook.cli.doctor.finding import CHECKS, ERROR, WARNING
 from webhook.cli.doctor.snapshot import Snapshot
 from webhook.cli.test import read_cases
-from webhook.engine.installed import with_installed
 
 
 @pytest.fixture(autouse=True)

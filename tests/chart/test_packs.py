@@ -6,9 +6,9 @@ from tests.chart.helm import CHART, pods, run, webhooks
 from tests.chart.test_rights import rights
 from tests.chart.world import NOW, World
 from tests.cli.test_references import pack_at
+from webhook import catalog
 from webhook.cli.doctor.checks.rights import check as rights_check
 from webhook.cli.doctor.snapshot import Installation, Snapshot
-from webhook.engine import catalog
 
 PACKS = (
     'packs.volume={"configMap":{"name":"acme","items":[{"key":"pack.yaml","path":"acme/pack.yaml"}]}}',

@@ -10,9 +10,9 @@ from reconciler.projections.llmkube import MODELS
 from tests.chart.helm import CHART, NAMESPACE, POLICIES, of_kind, pods, rendered, run
 from tests.definitions import FETCHED, definitions
 from tests.reconciler.world import rules
+from webhook import catalog
+from webhook.catalog import definition_names
 from webhook.cluster.view import Kind
-from webhook.engine import catalog
-from webhook.engine.releases.operators import definition_names
 from webhook.facts.reads import WATCHED
 
 KINDS = 'kinds=[{"group":"a.example","versions":["v1"],"resources":["xs","ys"]}]'

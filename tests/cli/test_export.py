@@ -10,15 +10,15 @@ import pytest
 import yaml
 
 from tests.policies.test_cases import files, read, target
+from webhook import catalog
 from webhook.admission.request import Request
 from webhook.admission.stamp import ANNOTATION
+from webhook.catalog import Catalog, KnownKind
 from webhook.cel import CompileFailure
 from webhook.cel.types import DYN, Type
 from webhook.cli import main
 from webhook.cli.cases import CaseResult
 from webhook.cli.cases import run as run_case
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.manifests.documents import Document
 from webhook.policy import Profile
 from webhook.policy.export import left_out

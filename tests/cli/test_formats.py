@@ -13,8 +13,8 @@ import pytest
 
 from tests.cli.trees import BAD, WARNED, repository
 from tests.shared import ROOT
+from webhook import catalog
 from webhook.cli import main
-from webhook.engine import catalog
 from webhook.library.findings import CODES
 
 Capture = pytest.CaptureFixture[str]

@@ -12,8 +12,8 @@ import yaml
 import webhook.cli.check
 import webhook.cli.normalise
 import webhook.cli.serve
+from tests.catalog.test_installed import changed, with_prefetch
 from tests.cli.trees import GOOD, RUNTIMES
-from tests.engine.test_installed import changed, with_prefetch
 from webhook.cli import main
 from webhook.facts.settings import Behaviour, Settings
 from webhook.policy import Profile

@@ -7,8 +7,8 @@ import yaml
 
 from tests.cli.test_packs import CRD
 from tests.shared import shared
+from webhook import catalog
 from webhook.cli import main
-from webhook.engine import catalog
 
 Capture = pytest.CaptureFixture[str]
 

@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from modelgate import Gate
+from webhook import catalog
+from webhook.catalog import POLICIES
 from webhook.cli import main
 from webhook.cli.report.tool import rule_page
-from webhook.engine import catalog
-from webhook.engine.catalog import POLICIES
 
 Capture = pytest.CaptureFixture[str]
 ROOT = Path(__file__).resolve().parents[2]

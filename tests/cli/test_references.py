@@ -9,9 +9,9 @@ import yaml
 
 from modelgate import Gate, Verdict
 from tests.cli.test_packs import CRD, PACK
+from webhook import catalog
 from webhook.admission.errors import LoadError
 from webhook.cli import main
-from webhook.engine import catalog
 
 Capture = pytest.CaptureFixture[str]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.engine.test_installed import changed, with_prefetch
+from tests.catalog.test_installed import changed, with_prefetch
 from tests.shared import ROOT
 from webhook.cli import main
 

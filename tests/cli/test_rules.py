@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from webhook import catalog
 from webhook.cli import main
-from webhook.engine import catalog
 
 CRD = """\
 apiVersion: apiextensions.k8s.io/v1

@@ -18,11 +18,11 @@ import yaml
 from tests.cli.trees import GOOD, definition
 from tests.e2e import assets
 from tests.shared import ROOT
+from webhook import catalog
+from webhook.catalog.kept import Kept
+from webhook.catalog.kept.pickling import dumped
 from webhook.cli import main
 from webhook.cli.input.repository import Repository
-from webhook.engine import catalog
-from webhook.engine.kept import Kept
-from webhook.engine.kept.pickling import dumped
 
 Capture = pytest.CaptureFixture[str]
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.trees import GOOD, definition
+from webhook import catalog
 from webhook.admission import GroupVersionKind
+from webhook.catalog import built_in
 from webhook.cli import main
-from webhook.engine import catalog
-from webhook.engine.releases.packs import built_in
 from webhook.facts import is_typo
 from webhook.library.kinds import is_served
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from tests.conformance.compare import errors_differ, first, warnings_differ
 from tests.conformance.pods import FAMILY, PLACES, around, below
+from webhook.kubernetes import template_warnings, validate
 from webhook.schema import FieldError
-from webhook.schema.pods import template_warnings, validate
 
 Case = dict[str, Any]
 _PATH = "spec.template."

@@ -14,14 +14,13 @@ from functools import cache
 from typing import Any, Final
 
 from tests.conformance.upstream import in_upstreams_words
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission import patch
 from webhook.admission.decision import Decision
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION
+from webhook.catalog import Catalog, KnownKind
 from webhook.cluster import MemoryView
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.golang import quantity
 
 Case = dict[str, Any]

@@ -14,13 +14,12 @@ from typing import Any
 import yaml
 
 from tests.shared import shared
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission import GroupVersionKind, Request
+from webhook.catalog import Catalog, chosen
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
-from webhook.engine.catalog import Catalog
-from webhook.engine.releases.released import chosen
-from webhook.offline import receive
+from webhook.engine import Options
+from webhook.library.apiserver import receive
 from webhook.policy import Profile
 
 __all__ = ["NAME", "RELEASES", "Recorded", "answer", "difference_for", "differences", "recorded", "under"]

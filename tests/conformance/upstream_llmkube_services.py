@@ -17,7 +17,7 @@ from webhook import engine
 from webhook.admission import GroupVersionKind, Request
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.offline import receive
+from webhook.library.apiserver import receive
 from webhook.policy import Profile
 
 __all__ = ["SERVICE", "Service", "Verdict", "exceptions", "of_sample", "recorded", "verdict"]

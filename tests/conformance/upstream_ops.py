@@ -8,14 +8,14 @@ from functools import cache
 from typing import Any
 
 from tests.conformance.upstream import Difference, difference_for, in_upstreams_words
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission import patch
 from webhook.admission.decision import Decision
 from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.admission.stamp import ANNOTATION
+from webhook.catalog import Catalog, KnownKind
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
-from webhook.engine.catalog import Catalog, KnownKind
+from webhook.engine import Options
 from webhook.facts.settings import Behaviour, Settings
 from webhook.golang.json import settle
 

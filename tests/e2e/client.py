@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tests.e2e.kubectl import Object
-from webhook.engine.catalog import KnownKind
+from webhook.catalog import KnownKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from tests.hostile.bodies import good, kinds
-from webhook.engine.catalog import KnownKind
+from webhook.catalog import KnownKind
 
 SIZE = 1_400 * 1024
 """Bytes of JSON. etcd takes requests of 1.5 MiB, in which the API server also stores who owns which field."""

@@ -39,16 +39,17 @@ from tests.e2e.kubectl import Object
 from tests.e2e.plane import Plane
 from tests.fuzz.decoder import places
 from tests.shared import ROOT
+from webhook import catalog
 from webhook.admission.decision import Cause
 from webhook.admission.request import GroupVersionKind, group_version
 from webhook.admission.stamp import ANNOTATION
+from webhook.catalog import KnownKind
 from webhook.cli.cases import parse_cases
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
-from webhook.engine.catalog import KnownKind
+from webhook.engine import Options
+from webhook.library.apiserver import stored_object
 from webhook.library.review import ReviewedManifest, Stored, review
 from webhook.manifests import documents
-from webhook.offline import stored_object
 from webhook.policy import Profile
 
 NAMESPACE = "offline"

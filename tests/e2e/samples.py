@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from tests.shared import shared
+from webhook.catalog import Catalog
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.engine.catalog import Catalog
 from webhook.library.review import ReviewedManifest, review
 from webhook.manifests import documents
 from webhook.manifests.documents import Document

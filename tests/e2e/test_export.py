@@ -27,9 +27,9 @@ from tests.e2e.recipes import KUBERNETES
 from tests.policies.test_cases import files, read, target
 from tests.shared import SHARED
 from webhook.admission.stamp import UNSTAMPED
+from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import run as run_case
 from webhook.engine import POD_CODES
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.filling.defaulting import QUANTITY
 from webhook.manifests import documents
 from webhook.policy.export import left_out

@@ -13,9 +13,9 @@ from tests.e2e.kubectl import WITH_OPENAPI
 from tests.e2e.offline import LOADED, OPTIONS, differences, differs, law
 from webhook.admission.request import GroupVersionKind, group_version
 from webhook.cluster import MemoryView
+from webhook.library.apiserver import stored_object
 from webhook.library.review import Stored, review
 from webhook.manifests.documents import Document
-from webhook.offline import stored_object
 
 pytestmark = pytest.mark.usefixtures("gate")
 

@@ -11,9 +11,10 @@ import pytest
 from tests.e2e.gate import STAMP
 from tests.e2e.kubectl import Answer, Kubectl, Object
 from tests.scenarios import scenario
+from webhook import catalog
 from webhook.admission.stamp import Stamp
 from webhook.cluster import MemoryView
-from webhook.engine import DEFAULT_OPTIONS, catalog
+from webhook.engine import DEFAULT_OPTIONS
 from webhook.library.review import review
 from webhook.manifests.documents import Document
 

@@ -12,15 +12,15 @@ import yaml
 from tests.e2e.kubectl import Kubectl, Object
 from tests.e2e.samples import by_name, samples
 from tests.engine.test_whole_pods import RUNTIME, TRAPS
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission import Decision, GroupVersionKind, Request
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
+from webhook.engine import Options
 from webhook.engine.pods.whole import Pod
 from webhook.facts import KNOWN, Whole
 from webhook.facts.settings import DEFAULT_SETTINGS
+from webhook.kubernetes.judge import DATA
 from webhook.policy import Profile
-from webhook.schema.pods.judge import DATA
 
 OF_POD = set(DATA["shapes"]["PodSpec"])
 OTHERS = ("BaseModel", "ClusterBaseModel", "ServingRuntime", "ClusterServingRuntime")

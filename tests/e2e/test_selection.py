@@ -14,10 +14,10 @@ from tests.e2e.kubectl import Answer, Kubectl, Object
 from tests.e2e.processes import wait_until
 from tests.e2e.programs import modelgate
 from tests.e2e.samples import by_name, outcomes, samples
+from webhook import catalog
 from webhook.admission.status import SUMMARISED_LENGTH, cut_end
+from webhook.catalog import Catalog
 from webhook.cluster import MemoryView
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog
 from webhook.library.review import ReviewedManifest
 from webhook.manifests.documents import Document
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 import orjson
 import pytest
 
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission import review
 from webhook.admission.decision import Cause
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION, Stamp
 from webhook.admission.status import STATUS_LENGTH, status
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog, scope
+from webhook.engine import Options, scope
 from webhook.engine.bound import MAX_VALUES
 from webhook.policy import Profile
 

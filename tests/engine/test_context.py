@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.vap.documents import binding, load, policy
+from webhook import catalog
 from webhook.admission.request import GroupVersionKind, Request
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
 from webhook.engine.context import Offline
 from webhook.vap import GroupVersionResource, LabelSelector, ParamKind, Selector
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from tests.conftest import load
 from tests.laws import examples
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission import patch
 from webhook.admission.decision import Decision
 from webhook.admission.errors import DeadlineExceeded, Malformed
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION, Stamp
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
+from webhook.engine import Options
 from webhook.policy import Action, Profile
 
 MODEL = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from tests.laws import examples
 from tests.vap.documents import binding, load, policy
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission import patch, review
 from webhook.admission.decision import Decision
 from webhook.admission.errors import DeadlineExceeded
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.admission.stamp import Stamp
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog, policyset
+from webhook.engine import Options, policyset
 from webhook.engine.context import Offline
 from webhook.engine.native import Native
 from webhook.policy import Profile

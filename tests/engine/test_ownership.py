@@ -8,11 +8,11 @@ import json
 
 import pytest
 
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION, Stamp
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
+from webhook.engine import Options
 from webhook.engine.filling.ownership import LAST_APPLIED
 from webhook.policy import MISSING, Path, Profile
 

@@ -15,9 +15,9 @@ from webhook.engine import Options
 from webhook.engine.pods import findings
 from webhook.engine.pods.seen import LIMIT, MOST, Right
 from webhook.facts.settings import Behaviour, Settings
+from webhook.kubernetes import pod_places
 from webhook.policy import Profile
 from webhook.schema import load_crd
-from webhook.schema.pods import pod_places
 
 SERVICE = GroupVersionKind("ome.io", "v1beta1", "InferenceService")
 RUNTIME = GroupVersionKind("ome.io", "v1beta1", "ServingRuntime")

@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from tests.vap.documents import binding, policy
-from webhook.engine import catalog, policyset
+from webhook import catalog
+from webhook.engine import policyset
 
 LOADED = catalog.load()
 

@@ -13,10 +13,10 @@ from tests.laws import is_quick
 from tests.policies.test_cases import files, read, target
 from webhook import engine
 from webhook.admission import Request
+from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import run
 from webhook.cluster import MemoryView
 from webhook.engine import Options, rules
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.policy import Profile
 
 CHANGES = 6

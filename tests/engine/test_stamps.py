@@ -6,12 +6,12 @@ from uuid import uuid4
 
 import pytest
 
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission.recent import RecentStamps
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION, Stamp
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
+from webhook.engine import Options
 from webhook.policy import Profile
 
 MODEL = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")

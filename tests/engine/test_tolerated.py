@@ -4,11 +4,11 @@ import copy
 
 import pytest
 
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
+from webhook.engine import Options
 from webhook.policy import Profile
 
 MODEL = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")

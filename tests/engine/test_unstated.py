@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission import GroupVersionKind, Request
 from webhook.admission.errors import CatalogError
+from webhook.catalog import Catalog
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
-from webhook.engine.catalog import Catalog
+from webhook.engine import Options
 from webhook.policy import PolicyFault
 
 Json = dict[str, Any]

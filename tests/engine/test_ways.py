@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.fuzz.ways import compare, exact
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog
+from webhook import catalog
+from webhook.catalog import Catalog
 
 COUNT = 24
 

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.shared import shared
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.cluster import MemoryView
-from webhook.engine import catalog
 from webhook.facts.ome.awaited import awaited as awaited_fields
 from webhook.facts.ome.lookup import Found, RuntimeIndex, runtimes_for
 from webhook.facts.ome.modelsize import parse_size, range_of

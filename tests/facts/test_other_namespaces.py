@@ -14,9 +14,9 @@ import orjson
 import pytest
 
 from tests.hostile import bodies
+from webhook.catalog import Catalog, KnownKind
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.policy import Profile
 from webhook.serve.gate import Gate
 from webhook.serve.gate.state import Call

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.definitions import FETCHED
+from webhook import catalog
 from webhook.admission.request import GroupVersionKind
 from webhook.cli import cases
 from webhook.cluster import Kind, MemoryView
-from webhook.engine import catalog
 from webhook.facts.reads import WATCHED
 from webhook.manifests import documents
 

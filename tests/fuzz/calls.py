@@ -24,11 +24,11 @@ from tests.engine.test_screen import mutant
 from tests.fuzz.bodies import Body, body_of
 from tests.fuzz.policies import policy_sets
 from tests.fuzz.ways import bases, exact
+from webhook import catalog
 from webhook.admission import review
 from webhook.admission.errors import DeadlineExceeded, ModelgateError
+from webhook.catalog import Catalog
 from webhook.cluster import MemoryView
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog
 from webhook.policy import Profile
 from webhook.serve import forked
 from webhook.serve.gate import Gate

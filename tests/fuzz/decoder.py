@@ -20,10 +20,10 @@ from typing import Any
 from starlette.types import ASGIApp, Message
 
 from tests.shared import ROOT
+from webhook import catalog
 from webhook.admission import review
 from webhook.admission.errors import RequestError
 from webhook.cel.limits import RECURSION
-from webhook.engine import catalog
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
 

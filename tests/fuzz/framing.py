@@ -20,7 +20,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.server import ServerState
 
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
 from webhook.serve.http.connection import Connection

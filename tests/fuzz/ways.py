@@ -29,12 +29,13 @@ import orjson
 from tests.engine.test_screen import mutant
 from tests.kinds import known_kind
 from tests.policies.test_cases import files, read, target
+from webhook import catalog
 from webhook.admission import Request, patch, review
 from webhook.admission.errors import ModelgateError
+from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import run
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
-from webhook.engine.catalog import Catalog, KnownKind
+from webhook.engine import Options
 from webhook.engine.pods import findings
 from webhook.engine.pods.seen import Right
 from webhook.policy import Profile

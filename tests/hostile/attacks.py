@@ -12,7 +12,7 @@ import orjson
 from tests.hostile import bodies
 from tests.hostile.bodies import Json
 from tests.hostile.places import Make, Place, fillings, places
-from webhook.engine.catalog import KnownKind
+from webhook.catalog import KnownKind
 
 Change = Literal["CREATE", "UPDATE same", "UPDATE other"]
 CHANGES: Final[tuple[Change, ...]] = ("CREATE", "UPDATE same", "UPDATE other")

@@ -11,8 +11,8 @@ import orjson
 import yaml
 
 from tests.shared import ROOT
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog, KnownKind
+from webhook import catalog
+from webhook.catalog import Catalog, KnownKind
 
 Json = dict[str, Any]
 

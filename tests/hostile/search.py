@@ -11,7 +11,7 @@ from itertools import product
 from tests.hostile import attacks
 from tests.hostile.attacks import CHANGES, Attack, Change
 from tests.hostile.timing import CALLS, Call, cpu_ms
-from webhook.engine.catalog import KnownKind
+from webhook.catalog import KnownKind
 
 FINALISTS = 6
 SLOW_MS = 500.0

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.shared import ROOT
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.cli.cases import CasesDocument, parse_cases
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
+from webhook.engine import Options
 from webhook.facts.settings import Settings
 from webhook.manifests import documents
 from webhook.policy import Profile

@@ -19,13 +19,13 @@ from tests.kinds import known_kind
 from tests.laws import is_quick
 from tests.oracle.build import find_oracle
 from tests.policies.test_cases import files, read, target
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission.decision import Decision
 from webhook.admission.request import Request
+from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import run as run_case
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
-from webhook.engine.catalog import Catalog, KnownKind
+from webhook.engine import Options
 from webhook.golang.json import settle
 
 Keys = tuple[str | int, ...]

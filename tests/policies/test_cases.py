@@ -8,11 +8,11 @@ from shutil import copytree
 import orjson
 import pytest
 
+from webhook import catalog
 from webhook.admission.request import GroupVersionKind
 from webhook.admission.status import STATUS_LENGTH, status
+from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import Case, CasesDocument, parse_cases, run
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.manifests import documents
 
 ROOT = Path(__file__).resolve().parents[2] / "policies"

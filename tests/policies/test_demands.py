@@ -15,9 +15,9 @@ from tests.kinds import known_kind
 from tests.shared import SHARED, shared
 from webhook import engine
 from webhook.admission import GroupVersionKind, Request
+from webhook.catalog import Catalog
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.engine.catalog import Catalog
 
 FOLDER = ("cases", "sentences")
 KINDS = {"llmkube": "Model", "llmaz": "OpenModel"}

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from tests.e2e.kinds import merged, row_of
+from webhook import catalog
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
+from webhook.engine import Options
 from webhook.library.review import review
 from webhook.manifests.documents import Document
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.shared import ROOT
-from webhook.engine.releases.packs import built_in
+from webhook.catalog import built_in
 
 OWN = re.compile(r"webhook/facts/|reconciler/projections/")
 """What only an algorithm needs: each API's facts and projections."""

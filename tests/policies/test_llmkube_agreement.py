@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission.decision import Decision
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
+from webhook.engine import Options
 from webhook.facts.llmkube import (
     accelerator_resource,
     classify_source,

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.shared import ROOT
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission import patch
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
+from webhook.engine import Options
 from webhook.policy import Profile
 
 MODEL = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")

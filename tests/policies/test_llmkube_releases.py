@@ -10,13 +10,11 @@ from hypothesis import assume, given, settings
 
 from tests.policies.test_llmkube_agreement import ACCELERATORS, RUNTIMES, VENDORS, gpu_spec
 from tests.policies.test_llmkube_laws import MODEL, SPECS, request
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission.decision import Decision
 from webhook.admission.request import Request
+from webhook.catalog import Catalog, chosen
 from webhook.cluster import MemoryView
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog
-from webhook.engine.releases.released import chosen
 
 LOADED = catalog.load()
 KNOWN = ("0.8.18", "0.9.5", "0.9.7", "0.9.8", "0.9.9", "0.9.12", "0.9.13", "0.9.15", "0.9.19", "head")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.policies.test_cases import files, read, target
+from webhook.catalog import Catalog
 from webhook.cli.cases import Case, CasesDocument, run
-from webhook.engine.catalog import Catalog
 from webhook.facts.settings import Behaviour
 
 BARE = {"", "metadata", "spec"}

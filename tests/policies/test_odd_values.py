@@ -13,9 +13,9 @@ from tests.laws import examples
 from tests.policies.test_bad_input import KINDS, Keys, Object, fields, good_objects, of_name, placed, tried, written
 from webhook import engine
 from webhook.admission.request import Request
+from webhook.catalog import Catalog, KnownKind
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.policy import Profile
 
 WHOLE = (5.0, 1e9, 0.0, -0.0, -3.0)

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from webhook.admission.request import GroupVersionKind
-from webhook.engine.catalog import Catalog
-from webhook.engine.releases.operators import forms
+from webhook.catalog import Catalog, forms
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.policy import PolicyDocument, compile_policy, parse_policy

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.shared import ROOT
+from webhook import catalog
+from webhook.catalog import Catalog, built_in
 from webhook.cli.pack.checking import cases_of, problems_of
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog
-from webhook.engine.releases.packs import built_in
 
 
 @pytest.mark.parametrize("api", sorted(built_in()))

@@ -8,10 +8,10 @@ import pytest
 from tests.policies.test_cases import files, read, target
 from webhook import engine
 from webhook.admission.request import Request
+from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import Case, run
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.policy import FACTS, MISSING, OBJECT, Path, Profile, ValidationRule
 
 CHANGES: dict[str, list[tuple[str, Any]]] = {

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.scenarios import NAMES, scenario
+from webhook import catalog
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
+from webhook.engine import Options
 from webhook.library.review import review
 from webhook.policy import Profile
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.e2e.kinds import KINDS, Row, merged
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
+from webhook.engine import Options
 from webhook.library.review import ReviewedManifest, review
 from webhook.manifests.documents import Document
 from webhook.policy import Profile

@@ -26,10 +26,10 @@ from tests.shared import SHARED
 from tools.coverage.formats import read_document
 from tools.coverage.seeds import DOCUMENTS, fields_below
 from tools.coverage.sentences import answered
+from webhook import catalog
+from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import Case, run
 from webhook.cli.rule.repairs import said
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.policy.policy import Expression
 from webhook.policy.reads import OBJECT, SELF, Reads
 

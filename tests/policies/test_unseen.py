@@ -13,10 +13,10 @@ from tests.policies.test_cases import files, read, target
 from webhook import engine
 from webhook.admission.decision import Decision
 from webhook.admission.request import Request
+from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import Case
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.rules import UNSEEN
 from webhook.policy import Profile
 from webhook.policy.path import MISSING

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from webhook import catalog
 from webhook.admission.errors import CatalogError
 from webhook.admission.request import GroupVersionKind
-from webhook.engine import catalog
-from webhook.engine.releases.packs import InForce
+from webhook.catalog import InForce
 from webhook.manifests import documents
 from webhook.policy import Policy, compile_policy, parse_policy
 

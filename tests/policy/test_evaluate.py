@@ -4,9 +4,9 @@ import gc
 import weakref
 from typing import Any
 
+from webhook import catalog
 from webhook.admission.request import GroupVersionKind
 from webhook.cel.program import Budget
-from webhook.engine import catalog
 from webhook.manifests import documents
 from webhook.policy import Policy, PolicyScope, Prepared, compile_policy, parse_policy
 

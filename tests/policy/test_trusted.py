@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from tests.shared import ROOT
-from webhook.engine.releases.packs import Pack
+from webhook.catalog import Pack
 from webhook.manifests import documents
 from webhook.policy import document, parse_policy, trusted, trusted_policy
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.engine.test_screen import mutant
 from tests.policies.test_cases import files, read, target
+from webhook.catalog import Catalog
 from webhook.cli.cases import run
-from webhook.engine.catalog import Catalog
 from webhook.schema import DecodeError, Structural, structural
 from webhook.schema.node import NO_PARTS
 

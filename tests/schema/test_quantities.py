@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from webhook.engine import catalog
+from webhook import catalog
 from webhook.schema import Structural
 from webhook.schema.quantities import PATTERN
 

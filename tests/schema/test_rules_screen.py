@@ -9,9 +9,9 @@ import pytest
 
 from tests.engine.test_screen import mutant
 from tests.policies.test_cases import files, read, target
+from webhook.catalog import Catalog
 from webhook.cel import RUNTIME_BUDGET
 from webhook.cli.cases import run
-from webhook.engine.catalog import Catalog
 from webhook.policy import Policy, Prepared
 from webhook.schema import Structural
 

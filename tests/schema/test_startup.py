@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-LOAD = "import sys; from webhook.engine import catalog; catalog.load(); print(*sys.modules)"
+LOAD = "import sys; from webhook import catalog; catalog.load(); print(*sys.modules)"
 ESTIMATOR = {f"webhook.cel.cost.{name}" for name in ("estimate", "calls", "libraries", "sizes")}
 
 

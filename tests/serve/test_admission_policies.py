@@ -14,12 +14,12 @@ from starlette.testclient import TestClient
 
 from tests.serve.conftest import Served, asked_all_the_time, until
 from tests.vap.documents import binding, policy
+from webhook import catalog
 from webhook.admission.errors import CatalogError, Unavailable
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.cluster import Kind, MemoryView
 from webhook.cluster.readthrough import AccessReview, ClusterAnswer, ClusterQuestion, LabelSelection, Reference
 from webhook.cluster.readthrough import ServedKind as Scope
-from webhook.engine import catalog
 from webhook.serve.app import application
 from webhook.serve.gate import Gate, state
 from webhook.serve.liveview import ViewRunner

@@ -28,17 +28,17 @@ from tests.shared import SHARED, rows
 from webhook.admission import status
 from webhook.admission.decision import Decision
 from webhook.admission.request import Request
+from webhook.catalog import Catalog
 from webhook.cli import manifests
 from webhook.cli.cases import run
 from webhook.cli.input.flags import add_arguments
 from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Options
-from webhook.engine.catalog import Catalog
 from webhook.engine.native import refusals_as_warnings
+from webhook.library.apiserver.receive import kind_of, metadata_causes, receive
 from webhook.library.nearby import Nearby
 from webhook.library.review import in_cluster
 from webhook.manifests.folders import read_all
-from webhook.offline.receive import kind_of, metadata_causes, receive
 from webhook.policy import Profile
 from webhook.serve.app import application
 from webhook.serve.gate import Gate

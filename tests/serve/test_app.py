@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from webhook import engine
 from webhook.admission.decision import Cause, Decision
 from webhook.admission.errors import Fault, Unavailable
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
 from webhook.serve.http.exchange import BODY_LIMIT

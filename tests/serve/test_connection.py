@@ -18,7 +18,7 @@ from tests.serve.conftest import until
 from tests.serve.test_app import DEPLOYMENT, a_review
 from webhook import engine
 from webhook.admission.decision import Decision
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
 from webhook.serve import app as apps
 from webhook.serve.app import application
 from webhook.serve.gate import Gate

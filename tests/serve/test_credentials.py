@@ -12,8 +12,8 @@ import orjson
 import pytest
 
 from tests.hostile.bodies import good, kinds, review
+from webhook.catalog import Catalog
 from webhook.engine import Options
-from webhook.engine.catalog import Catalog
 from webhook.policy import Profile
 from webhook.serve.gate import Gate
 from webhook.serve.gate.state import Call

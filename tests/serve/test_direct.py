@@ -24,8 +24,8 @@ from tests.serve.conftest import until
 from tests.serve.test_app import DEPLOYMENT, a_review
 from tests.serve.test_connection import connected, one_answer
 from webhook.admission.request import GroupVersionKind
+from webhook.catalog import Catalog
 from webhook.cluster import MemoryView
-from webhook.engine.catalog import Catalog
 from webhook.serve.app import application
 from webhook.serve.callers import ALL_GROUPS, Anyone
 from webhook.serve.direct import Direct

@@ -13,11 +13,11 @@ import pytest
 from tests.hostile.bodies import good, kinds, review
 from tests.reconciler.apiserver import ApiServer
 from tests.serve.conftest import until
+from webhook.catalog import Catalog
 from webhook.cluster.api import Reader
 from webhook.cluster.live import LiveView
 from webhook.cluster.resource import APIResource
 from webhook.engine import Options
-from webhook.engine.catalog import Catalog
 from webhook.facts.reads import WATCHED
 from webhook.serve.gate import Gate
 from webhook.serve.gate.state import Call

@@ -10,7 +10,7 @@ import pytest
 from tests.serve.conftest import until
 from tests.serve.test_connection import connected, one_answer
 from tests.serve.test_direct import BAD, GOOD, ORDINARY, UPDATE, Served, told, two_ways
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
 from webhook.serve.http import immediate
 from webhook.serve.http.connection import Connection
 from webhook.serve.http.immediate import HEAD_SIZE, Immediate

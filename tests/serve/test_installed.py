@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import pytest
 from starlette.testclient import TestClient
 
+from tests.catalog.test_installed import changed, with_prefetch
 from tests.cluster.test_live import until
-from tests.engine.test_installed import changed, with_prefetch
 from tests.reconciler.apiserver import ApiServer
 from webhook.admission.errors import NotReady
 from webhook.cluster.api import Reader

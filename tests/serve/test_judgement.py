@@ -18,8 +18,8 @@ from tests.serve.test_view import REVIEW, Cluster, Everything
 from webhook import engine
 from webhook.admission.decision import Cause, Decision, Warn
 from webhook.admission.errors import DeadlineExceeded, LoadError, Malformed, ModelgateError, Problem
+from webhook.catalog import Catalog
 from webhook.cluster import Kind
-from webhook.engine.catalog import Catalog
 from webhook.policy.evaluate import PolicyFault
 from webhook.serve import forked
 from webhook.serve.app import application

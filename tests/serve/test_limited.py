@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from tests.serve.test_app import a_review
 from webhook.admission import Cause, Decision
 from webhook.admission.errors import Unavailable
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
 from webhook.serve import app, noted
 from webhook.serve.app import application
 from webhook.serve.gate import Gate, judgement

@@ -13,10 +13,10 @@ from tests.certs.material import NOW, ca
 from tests.serve.test_app import a_review
 from tests.serve.test_noted import KIND, MODEL, RESOURCE
 from tests.shared import ROOT
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.cluster.view import Freshness
-from webhook.engine import Options, catalog
+from webhook.engine import Options
 from webhook.policy import Profile
 from webhook.serve.gate import Gate
 from webhook.serve.gate.state import Call

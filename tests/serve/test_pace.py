@@ -14,8 +14,8 @@ import pytest
 from tests.serve.test_app import a_review
 from webhook import engine
 from webhook.admission.errors import DeadlineExceeded
+from webhook.catalog import Catalog
 from webhook.engine import Options, policyset
-from webhook.engine.catalog import Catalog
 from webhook.serve.gate import Gate
 from webhook.serve.gate import pace as paces
 from webhook.serve.gate.state import AFFORDED

@@ -11,8 +11,8 @@ from typing import Any
 import jsonpatch
 import pytest
 
+from webhook import catalog
 from webhook.admission.stamp import ANNOTATION, Stamp
-from webhook.engine import catalog
 from webhook.serve.gate import Gate
 from webhook.serve.gate.state import Call
 

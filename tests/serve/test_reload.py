@@ -12,8 +12,8 @@ from tests.bench.objects import body, sized
 from tests.serve.conftest import Served, asked_all_the_time, until
 from tests.serve.test_app import a_review
 from webhook.admission.errors import CatalogError
+from webhook.catalog import Catalog
 from webhook.engine import Options
-from webhook.engine.catalog import Catalog
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.serve.app import application
 from webhook.serve.gate import Gate

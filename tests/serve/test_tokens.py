@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from tests.serve.test_app import a_review
 from webhook.admission.errors import Unavailable
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
 from webhook.serve.app import application
 from webhook.serve.callers import Tokens, jwt
 from webhook.serve.callers.tokens import REFRESH_SECONDS

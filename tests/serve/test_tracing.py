@@ -8,7 +8,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased
 from starlette.testclient import TestClient
 
 from tests.serve.test_app import a_review
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
 from webhook.serve.tracing import Tracing

@@ -11,9 +11,9 @@ from starlette.testclient import TestClient
 from webhook import engine
 from webhook.admission.decision import Cause, Decision
 from webhook.admission.errors import NotReady, Unavailable
+from webhook.catalog import Catalog
 from webhook.cluster import Kind, MemoryView
 from webhook.cluster.view import Freshness
-from webhook.engine.catalog import Catalog
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
 from webhook.serve.gate.review import ROUNDS

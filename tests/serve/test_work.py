@@ -12,7 +12,7 @@ from blockbuster import BlockingError
 
 from tests.hostile import bodies, worst
 from tests.hostile.attacks import small
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
 from webhook.serve.gate import Gate
 from webhook.serve.gate.state import Call
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from tests.kinds import known_kind
 from tests.shared import ROOT
-from webhook.engine import POD_CODES, catalog
-from webhook.engine.catalog import KnownKind
+from webhook import catalog
+from webhook.catalog import KnownKind
+from webhook.engine import POD_CODES
 from webhook.manifests import documents
 
 

@@ -19,10 +19,9 @@ from tests.bench.bars import IN_PROCESS, THROUGH_API_SERVER, Bar, beside
 from tests.bench.e2e.__main__ import GO, Creator, Load, Samples, Variant, tables_of
 from tests.bench.objects import MODELS, body, normalised, refused_service, sized
 from tests.bench.report import PAGE, Row, Table, document, markdown, published
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission import review
 from webhook.cluster import MemoryView
-from webhook.engine import catalog
 
 LOADED = catalog.load()
 FINDINGS = {"sparse Model": 1, "full Model": 1, "Model with 14 findings": 14}

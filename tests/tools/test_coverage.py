@@ -10,7 +10,7 @@ from tests.tools.references import codes, is_fact, is_field, is_stated, is_test
 from tools.coverage import definitions, page, samples
 from tools.coverage.formats import seed_fields
 from tools.coverage.spec import ANSWERS, Answer, answers, read_specification, unanswered
-from webhook.engine import catalog
+from webhook import catalog
 
 FILES = sorted(ANSWERS.glob("*.yaml"))
 

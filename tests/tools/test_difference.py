@@ -8,8 +8,8 @@ import pytest
 
 from tools.follow.difference import changes
 from tools.follow.touched import touched
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog
+from webhook import catalog
+from webhook.catalog import Catalog
 
 
 def definition(schema: dict[str, Any] | None, version: str = "v1") -> dict[str, Any]:

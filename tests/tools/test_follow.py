@@ -16,7 +16,7 @@ import yaml
 
 from tools.follow.__main__ import main
 from tools.follow.upstream import Upstream, read
-from webhook.engine import catalog
+from webhook import catalog
 from webhook.schema.crd.digest import digest
 
 WIDGETS: dict[str, Any] = yaml.safe_load("""

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from tools.inputs.recorded import recorded
+from webhook.catalog import Catalog
 from webhook.cluster import Kind
-from webhook.engine.catalog import Catalog
 from webhook.facts import inputs
 from webhook.facts.inputs import Input, inputs_of
 

@@ -10,8 +10,8 @@ import yaml
 
 from tests.tools.test_follow import PACK, WIDGETS
 from tools.rules.releases import HEAD, PAGE, made_page
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog
+from webhook import catalog
+from webhook.catalog import Catalog
 
 POLICY = """\
 apiVersion: modelgate.dev/v1alpha1

@@ -13,7 +13,7 @@ from tools.coverage.formats import read_document
 from tools.coverage.rows import rows
 from tools.coverage.seeds import DOCUMENTS, Document, Text
 from tools.coverage.sentences import Holds, Sentence, answered, reasons
-from webhook.engine import catalog
+from webhook import catalog
 
 apis = pytest.mark.parametrize("api", sorted(DOCUMENTS))
 

@@ -15,10 +15,10 @@ from tests.once import made_once
 from tools.site.__main__ import main
 from tools.site.authors import MEANINGS, meaning
 from tools.site.pages import ROOT, command_line
+from webhook.catalog import load
 from webhook.cli import COMMANDS
 from webhook.cli import main as modelgate
 from webhook.cli.report.podcodes import KUBERNETES, retired
-from webhook.engine.catalog import load
 from webhook.facts import FACTS
 
 

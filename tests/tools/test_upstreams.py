@@ -9,7 +9,7 @@ import pytest
 
 from tests.shared import ROOT
 from tools.follow.upstream import FOLDER, read
-from webhook.engine import catalog
+from webhook import catalog
 from webhook.policy.table import Table
 
 FILES = sorted(FOLDER.glob("*.yaml"))

@@ -9,11 +9,10 @@ from typing import Any, Final
 
 import yaml
 
+from webhook import catalog
 from webhook.admission import GroupVersionKind
+from webhook.catalog import Catalog, built_in
 from webhook.cluster import Kind
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog
-from webhook.engine.releases.packs import built_in
 from webhook.facts import KNOWN, Knowledge
 from webhook.vap import resource_of_kind
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from tools.coverage import definitions, page, samples
-from webhook.engine import catalog
+from webhook import catalog
 
 ROOT = Path(__file__).parents[2]
 SHARED = Path(os.environ.get("MODELGATE_SHARED", ROOT.parent / "shared"))

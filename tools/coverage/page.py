@@ -16,9 +16,8 @@ from tools.coverage.seeds import DOCUMENTS
 from tools.coverage.sentences import answered, reasons
 from tools.coverage.spec import ANSWERS, Answer, answers
 from webhook.admission import GroupVersionKind
+from webhook.catalog import Catalog, KnownKind, forms
 from webhook.cli.cases import parse_cases
-from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.releases.operators import forms
 from webhook.manifests import documents
 from webhook.policy import Action
 

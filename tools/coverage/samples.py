@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from webhook import engine
 from webhook.admission import Decision, GroupVersionKind, Request, group_version
+from webhook.catalog import Catalog, KnownKind
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 

@@ -15,9 +15,9 @@ from typing import Final
 from tools.follow import upstream
 from tools.follow.draft import drafts
 from tools.follow.following import TABLE, follow
+from webhook import catalog
 from webhook.admission.errors import LoadError
 from webhook.cli.output import say
-from webhook.engine import catalog
 
 POLICIES: Final = Path(__file__).parents[2] / "policies"
 

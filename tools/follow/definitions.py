@@ -10,9 +10,9 @@ from typing import Any
 from tools.follow.history import Release
 from webhook.admission.errors import Problem, SettingsError
 from webhook.cli.input.repository import Entry
+from webhook.library.apiserver import is_definition
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
-from webhook.offline import is_definition
 from webhook.schema import SchemaError, load_crd
 from webhook.schema.crd.digest import digest
 

@@ -16,7 +16,7 @@ from tools.follow.table import table_text
 from tools.follow.upstream import Upstream, Watch
 from tools.follow.watches import Watcher
 from webhook.admission.errors import LoadError, Problem, SettingsError
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.policy.table import Table

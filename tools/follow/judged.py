@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from webhook.admission import GroupVersionKind
+from webhook.catalog import Catalog, InForce, with_installed
 from webhook.cli.cases import Case, Expectation, parse_cases, run
-from webhook.engine.catalog import Catalog
-from webhook.engine.installed import with_installed
-from webhook.engine.releases.packs import InForce
+from webhook.library.apiserver import kind_of, placed
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
-from webhook.offline import kind_of, placed
 from webhook.schema import SchemaError, load_crd
 
 __all__ = ["failing", "findings", "under"]

@@ -12,7 +12,7 @@ from tools.follow.difference import Change, changes
 from tools.follow.judged import failing, under
 from tools.follow.touched import touched
 from tools.follow.watches import Turn
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
 
 __all__ = ["Step"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tools.statements import Keys
+from webhook.catalog import Catalog, KnownKind
 from webhook.cluster import Kind
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.facts import inputs_of
 from webhook.policy import OBJECT, SELF, DefaultRule, Expression, Reads, ValidationRule
 

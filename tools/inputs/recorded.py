@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import parse_cases, run
 from webhook.cluster import ClusterView, Kind
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.facts import Fact
 from webhook.facts.settings import Settings
 from webhook.manifests import documents

@@ -2,7 +2,7 @@
 
 from tools.rules import releases
 from tools.rules.pages import made_pages
-from webhook.engine import catalog
+from webhook import catalog
 
 loaded = catalog.load()
 for page, text in made_pages(loaded):

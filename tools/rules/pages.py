@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from webhook.admission import GroupVersionKind, Hint, Warn
+from webhook.catalog import Catalog
 from webhook.cli.cases import catalogs, parse_cases, run
-from webhook.engine.catalog import Catalog
 from webhook.manifests import documents
 from webhook.policy import PolicyDocument, Validation, parse_policy
 from webhook.policy.document import Default

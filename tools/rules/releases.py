@@ -8,8 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from webhook.engine.catalog import Catalog
-from webhook.engine.releases.packs import InForce, Pack
+from webhook.catalog import Catalog, InForce, Pack
 from webhook.policy import DefaultRule, Expression, Policy, ValidationRule
 from webhook.policy.ranges import Range, version
 

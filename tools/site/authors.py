@@ -11,9 +11,9 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
+from webhook import catalog
 from webhook.cli import cases
 from webhook.cluster import Kind
-from webhook.engine import catalog
 from webhook.facts import FACTS, Fact, inputs_of
 from webhook.policy import document
 

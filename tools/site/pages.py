@@ -15,10 +15,10 @@ from tools.site.authors import author_pages
 from tools.site.codes import codes_page
 from tools.site.rules import rule_pages
 from tools.site.told import Told
+from webhook import catalog
 from webhook.cli import COMMANDS
 from webhook.cli.rule import explained
 from webhook.cli.shell.running import parser
-from webhook.engine import catalog
 
 __all__ = ["ROOT", "assemble", "command_line"]
 

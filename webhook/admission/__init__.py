@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from modelgate.later import later
 from webhook.admission.decision import Cause, Decision, Default, Hint, Refusal, Warn, labels
 from webhook.admission.errors import (
     CatalogError,
@@ -30,6 +29,7 @@ from webhook.admission.errors import (
 )
 from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.admission.stamp import Stamp
+from webhook.ground.later import later
 
 if TYPE_CHECKING:
     from webhook.admission.plain import one_line

@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
-from modelgate.frames import with_room
+from webhook.ground.frames import with_room
 
 __all__ = ["ALIASES", "COMMANDS", "main"]
 

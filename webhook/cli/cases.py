@@ -33,14 +33,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from webhook.admission import Cause, Decision, Default, Request, Warn, labels, patch
 from webhook.admission.errors import DocumentError
+from webhook.catalog import Catalog, KnownKind, chosen
 from webhook.cluster import MemoryView
 from webhook.engine import POD_CODES, Options
-from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.releases.released import chosen
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
+from webhook.library.apiserver import stored_object
 from webhook.library.review import decide
 from webhook.manifests.documents import Document
-from webhook.offline import stored_object
 from webhook.policy import MISSING, DefaultRule, Path, Profile, ValidationRule, field_path
 from webhook.policy.problems import problems
 

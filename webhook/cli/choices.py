@@ -6,8 +6,8 @@ import argparse
 from dataclasses import fields
 from pathlib import Path
 
+from webhook.catalog import built_in, known_apis
 from webhook.cli.shell.parser import Flags, group
-from webhook.engine.releases.packs import built_in, known_apis
 from webhook.facts.settings import Behaviour, Settings
 from webhook.library.choices import settings_of
 

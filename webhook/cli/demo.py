@@ -31,11 +31,11 @@ from uuid import UUID
 import yaml
 
 from certs import LOCAL, DirectoryStore, Keeper
+from webhook import catalog
 from webhook.admission import patch
 from webhook.admission.errors import Unavailable
 from webhook.admission.stamp import ANNOTATION
 from webhook.cli.shell.parser import Commands, command
-from webhook.engine import catalog
 from webhook.policy import field_path
 
 __all__ = ["add_parser", "run"]

@@ -9,18 +9,19 @@ from typing import Any, Final
 
 import yaml
 
+from webhook import catalog
+from webhook.catalog import KnownKind
 from webhook.cli import choices
 from webhook.cli.exits import USAGE
 from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Commands, command, unknown_kind
-from webhook.engine import POD_CODES, catalog
-from webhook.engine.catalog import KnownKind
+from webhook.engine import POD_CODES
+from webhook.kubernetes import pod_places
 from webhook.manifests import documents
 from webhook.manifests.folders import content_of, entries
 from webhook.policy import DEFAULT_RELEASE, RELEASES, Profile, Release
 from webhook.policy.export import Target, left_out, mutating, validating, with_rules
-from webhook.schema.pods import pod_places
 
 __all__ = ["add_parser", "run"]
 

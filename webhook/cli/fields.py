@@ -9,16 +9,15 @@ from dataclasses import replace
 
 import yaml
 
+from webhook import catalog
 from webhook.admission import patch
 from webhook.admission.stamp import ANNOTATION
+from webhook.catalog import Catalog, KnownKind, forms
 from webhook.cli import choices
 from webhook.cli.exits import USAGE
 from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Commands, command, unknown_kind
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.releases.operators import forms
 
 __all__ = ["add_parser", "run"]
 

@@ -11,8 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from webhook import catalog
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import DocumentError, Problem
+from webhook.catalog import Catalog, Deviation, with_installed
 from webhook.cli import choices
 from webhook.cli.input.before import at_commit, earlier
 from webhook.cli.input.definitions import Deciding, deciding, defined
@@ -20,20 +22,18 @@ from webhook.cli.input.flags import excluded
 from webhook.cli.output import say
 from webhook.cli.report.progress import progress
 from webhook.cluster import ClusterView, Kind
-from webhook.engine import Options, catalog
-from webhook.engine.catalog import Catalog
-from webhook.engine.installed import Deviation, with_installed
+from webhook.engine import Options
 from webhook.facts import COMPARISONS
 from webhook.facts.settings import Settings
+from webhook.library.apiserver import is_definition, kind_of, placed, read_definitions
 from webhook.library.judge import Judge, Surroundings
 from webhook.library.kinds import concerns
 from webhook.library.review import ReviewedManifest
+from webhook.library.unknown import Substitutions, prepared
 from webhook.manifests.documents import Document, repeats_of
 from webhook.manifests.folders import read_all
 from webhook.manifests.links import top_of
 from webhook.manifests.reading import Manifests, Reading, read_paths
-from webhook.offline import is_definition, kind_of, placed, read_definitions
-from webhook.offline.unknown import Substitutions, prepared
 from webhook.policy import Profile
 
 __all__ = ["Outcomes", "outcomes"]

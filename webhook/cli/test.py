@@ -11,8 +11,10 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
+from webhook import catalog
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import DocumentError, Problem, SettingsError
+from webhook.catalog import POLICIES, Catalog, chosen
 from webhook.cli import choices
 from webhook.cli.cases import Case, CasesDocument, fired_in, parse_cases
 from webhook.cli.cases import run as run_case
@@ -20,9 +22,6 @@ from webhook.cli.exits import FAILED, FINDINGS, GOOD
 from webhook.cli.output import say
 from webhook.cli.report import junit
 from webhook.cli.shell.parser import Commands, command, unknown_kind
-from webhook.engine import catalog
-from webhook.engine.catalog import POLICIES, Catalog
-from webhook.engine.releases.released import chosen
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import content_of, entries

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from modelgate.later import later
 from webhook.cluster.view import ClusterView, Freshness, Kind, MemoryView
+from webhook.ground.later import later
 
 if TYPE_CHECKING:
     from webhook.cluster.api import JSON, ApiError, Reader, Stream, Unreachable, content_of

@@ -5,7 +5,6 @@ a file or the network: everything they need comes in as arguments. Policy sets a
 ``context``) are not imported here: they load the language of native policies, which takes 80 ms.
 """
 
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.mutation import mutate
 from webhook.engine.native import Native
 from webhook.engine.options import DEFAULT_OPTIONS, NAMESPACE, Options
@@ -19,8 +18,6 @@ __all__ = [
     "NAMESPACE",
     "POD_CODES",
     "UNSEEN",
-    "Catalog",
-    "KnownKind",
     "Native",
     "Options",
     "mutate",

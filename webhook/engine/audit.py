@@ -12,22 +12,19 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from webhook import catalog
 from webhook.admission import Cause, GroupVersionKind, Request, Warn, group_version, labels
 from webhook.admission.stamp import ANNOTATION, Stamp, canonical
+from webhook.catalog import Catalog, Deviation, KnownKind, definition_names, groups_of, with_installed
 from webhook.cluster import APIResource, RequestView
 from webhook.cluster.view import ClusterView, MemoryView
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.context import Offline
 from webhook.engine.filling.defaulting import Normalised
 from webhook.engine.filling.stamping import normalised, stamp_of
-from webhook.engine.installed import Deviation, with_installed
 from webhook.engine.native import Native
 from webhook.engine.options import Options
 from webhook.engine.policyset import PolicySet
 from webhook.engine.policyset import load as load_policies
-from webhook.engine.releases.operators import definition_names
-from webhook.engine.releases.packs import groups_of
 from webhook.engine.validation import validate
 from webhook.facts import CHOICES
 from webhook.facts.settings import Settings
@@ -132,7 +129,7 @@ def load(
     without: Iterable[str] = (),
     packs: Iterable[Path] = (),
 ) -> Rules:
-    """The built-in rules, but for the APIs ``without``, and those of ``packs`` (:func:`webhook.engine.catalog.load`).
+    """The built-in rules, but for the APIs ``without``, and those of ``packs`` (:func:`webhook.catalog.catalog.load`).
 
     Without ``references``, the gate has no view of other objects, and the judgement none.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from webhook.admission import Cause, Refusal, Request
-from webhook.engine.catalog import KnownKind
+from webhook.catalog import KnownKind
 
 __all__ = ["MAX_VALUES", "over_bound"]
 

@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 
 from webhook.admission import GroupVersionKind, group_version
+from webhook.catalog import Catalog
 from webhook.cel import Decision, Question
 from webhook.cluster import AccessReview, Kind, LabelSelection, Reference, RequestView, ServedKind
-from webhook.engine.catalog import Catalog
 from webhook.engine.options import NAMESPACE
 from webhook.schema import SchemaError, load_crd
 from webhook.vap import CLUSTER_KINDS, Equivalent, GroupVersionResource, KindSchema, MemoryContext, ParamKind, Selector

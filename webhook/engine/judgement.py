@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from webhook.admission import Cause, Decision, Request, Warn, labels
+from webhook.catalog import NOTHING_ASIDE, Aside, Catalog, KnownKind
 from webhook.cel import Budget
 from webhook.cluster import ClusterView
 from webhook.engine.bound import over_bound
-from webhook.engine.byvalue import NOTHING_ASIDE, Aside
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.findings import Findings
 from webhook.engine.metadata import metadata_errors
 from webhook.engine.native import refusals_as_warnings

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from webhook.admission import Decision, Default, Request, Warn, patch
 from webhook.admission.stamp import ANNOTATION, UNSTAMPED
+from webhook.catalog import Catalog
 from webhook.cluster import ClusterView
 from webhook.engine.bound import over_bound
-from webhook.engine.catalog import Catalog
 from webhook.engine.filling.stamping import normalised, stamp_of, stamped, tolerated
 from webhook.engine.judgement import judge
 from webhook.engine.native import refusals_as_warnings

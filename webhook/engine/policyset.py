@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from webhook.admission import GroupVersionKind, group_version
 from webhook.admission.errors import CatalogError, Problem
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
 from webhook.engine.context import Offline
 from webhook.manifests import folders
 from webhook.manifests.contents import Contents

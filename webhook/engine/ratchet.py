@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from webhook.admission import patch
 from webhook.admission.stamp import ANNOTATION, Stamp
-from webhook.engine.catalog import KnownKind
+from webhook.catalog import KnownKind
 from webhook.policy import FACTS, MISSING, OBJECT, SELF, Path, Policy, PolicyScope, Prepared, ValidationRule
 
 __all__ = ["Ratchet", "TargetNode"]

@@ -9,10 +9,9 @@ from typing import Any, Final
 
 from webhook.admission import Cause, Hint, Warn, cut_end
 from webhook.admission.stamp import canonical
+from webhook.catalog import NOTHING_ASIDE, Aside, KnownKind
 from webhook.cel import BudgetExceeded, CelError
 from webhook.cel.batch import Suspect
-from webhook.engine.byvalue import NOTHING_ASIDE, Aside
-from webhook.engine.catalog import KnownKind
 from webhook.engine.findings import Findings
 from webhook.engine.metadata import is_readable
 from webhook.engine.options import Options

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from webhook.admission import Cause, Warn
+from webhook.catalog import KnownKind
 from webhook.cel import Budget
-from webhook.engine.catalog import KnownKind
 from webhook.engine.findings import Findings
 from webhook.engine.metadata import metadata_errors
 from webhook.policy import Path

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.admission import Malformed, Request
+from webhook.catalog import Catalog, KnownKind, Sight
 from webhook.cel import Budget
 from webhook.cluster import ClusterView
-from webhook.engine.byvalue import Sight
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.options import OBJECT_BUDGET
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.policy import PolicyScope, Prepared

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from webhook.admission import Decision, Request
+from webhook.catalog import Catalog
 from webhook.cluster import ClusterView
-from webhook.engine.catalog import Catalog
 from webhook.engine.filling.stamping import with_checked_stamp
 from webhook.engine.judgement import judge
 from webhook.engine.native import refusals_as_warnings

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from modelgate.later import later
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
 from webhook.facts.fact import Fact
 from webhook.facts.knowledge import Knowledge, Table, WholesOf
 from webhook.facts.memo import Memo
 from webhook.facts.nearest import is_typo
 from webhook.facts.whole import Whole, Wholes
+from webhook.ground.later import later
 
 if TYPE_CHECKING:
     from webhook.facts.inputs import inputs_of

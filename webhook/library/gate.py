@@ -6,20 +6,20 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission import review as wire
 from webhook.admission.errors import CatalogError, DocumentError, Malformed, Problem
+from webhook.catalog import with_installed
 from webhook.cluster import MemoryView
-from webhook.engine import Options, catalog
-from webhook.engine.installed import with_installed
+from webhook.engine import Options
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
+from webhook.library.apiserver import Definitions, is_definition
 from webhook.library.choices import checked_settings, profile_of
 from webhook.library.explained import Explanation, explained
 from webhook.library.given import Given, documents_of, every_document
 from webhook.library.judge import Judge, Surroundings
 from webhook.library.verdict import Verdict
 from webhook.manifests.documents import Document
-from webhook.offline import Definitions, is_definition
 
 __all__ = ["Gate"]
 

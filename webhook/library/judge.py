@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from webhook.admission.errors import CatalogError, Problem
+from webhook.catalog import Catalog
 from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Native, Options
-from webhook.engine.catalog import Catalog
 from webhook.facts.nodes import namespace_of
+from webhook.library.apiserver import Definitions
 from webhook.library.nearby import Nearby
 from webhook.library.review import Key, ReviewedManifest, Stored, applied_before, in_cluster, key_of, review
+from webhook.library.unknown import World
 from webhook.manifests.contents import Contents
 from webhook.manifests.documents import Document
-from webhook.offline import Definitions
-from webhook.offline.unknown import World
 
 __all__ = ["Judge", "Surroundings"]
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final
 
 from webhook.admission import Cause, GroupVersionKind, Warn
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
 from webhook.facts import is_typo
-from webhook.offline import is_builtin, kind_of
-from webhook.offline.unknown import is_encrypted, variables_of
+from webhook.library.apiserver import is_builtin, kind_of
+from webhook.library.unknown import is_encrypted, variables_of
 
 __all__ = ["as_meant", "concerns", "is_served", "unserved", "why_unchecked", "without_schema"]
 

@@ -8,12 +8,10 @@ from typing import Any, Final, NamedTuple
 
 from webhook import engine
 from webhook.admission import Cause, Decision, GroupVersionKind, Request
+from webhook.catalog import Catalog, KnownKind
 from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Options
-from webhook.engine.catalog import Catalog, KnownKind
-from webhook.library.kinds import as_meant, unserved, why_unchecked, without_schema
-from webhook.manifests.documents import Document
-from webhook.offline import (
+from webhook.library.apiserver import (
     Definitions,
     applied,
     as_applied,
@@ -24,7 +22,9 @@ from webhook.offline import (
     receive,
     stored_object,
 )
-from webhook.offline.unknown import NOTHING, Narrowing, Undecided, Unjudged, World
+from webhook.library.kinds import as_meant, unserved, why_unchecked, without_schema
+from webhook.library.unknown import NOTHING, Narrowing, Undecided, Unjudged, World
+from webhook.manifests.documents import Document
 from webhook.policy import field_path
 
 __all__ = [

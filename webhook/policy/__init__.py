@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from modelgate.later import later
+from webhook.ground.later import later
 from webhook.policy.action import Action, Profile
 from webhook.policy.evaluate import PolicyFault, PolicyScope
 from webhook.policy.path import MISSING, Path, field_path

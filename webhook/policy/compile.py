@@ -10,6 +10,7 @@ from webhook.admission.errors import CatalogError, Problem
 from webhook.cel import CompileFailure, Environment, type_of_schema, walk
 from webhook.cel.syntax import Expr, Ident, Select
 from webhook.cel.types import BOOL, DYN, STRING, Type
+from webhook.kubernetes import DECLARED
 from webhook.manifests.documents import Document
 from webhook.policy.action import Action
 from webhook.policy.environments import Environments, Schema, child_of, node_at
@@ -20,7 +21,6 @@ from webhook.policy.problems import problem
 from webhook.policy.ranges import Range
 from webhook.policy.reads import Reads
 from webhook.policy.unstated import unreadable
-from webhook.schema.pods import DECLARED
 
 if TYPE_CHECKING:
     from typing import TypeAlias

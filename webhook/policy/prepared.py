@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from webhook.cel.batch import Condition, Formula, Part, Screen, Source, Suspect, formula
+from webhook.kubernetes import Place, pod_places
 from webhook.policy.path import Path
 from webhook.policy.policy import DefaultRule, Expression, Policy, ValidationRule
 from webhook.policy.reads import OBJECT, Reads
 from webhook.schema import Structural
-from webhook.schema.pods import Place, pod_places
 
 __all__ = ["Functions", "Prepared"]
 

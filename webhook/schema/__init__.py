@@ -3,6 +3,7 @@
 from webhook.schema.errors import CoerceError, DecodeError, SchemaError
 from webhook.schema.fielderror import OMIT, FieldError
 from webhook.schema.load import CRD, Version, load_crd
+from webhook.schema.node import SchemaNode
 from webhook.schema.objectmeta.codec import MetadataError, decode_metadata, decode_metadata_leniently
 from webhook.schema.objectmeta.validation import (
     ANNOTATIONS_LIMIT,
@@ -26,6 +27,7 @@ __all__ = [
     "RuleNode",
     "RuleRun",
     "SchemaError",
+    "SchemaNode",
     "Structural",
     "Version",
     "annotations_size",

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from prometheus_client import Counter
 
+from webhook import catalog
 from webhook.admission.errors import CatalogError, LoadError, NotReady, Problem
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
 from webhook.manifests.watched import Watched
 from webhook.serve.gate import Gate
 

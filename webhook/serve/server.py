@@ -18,9 +18,10 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from webhook import catalog
 from webhook.admission.errors import Problem, SettingsError
-from webhook.engine import Options, catalog
-from webhook.engine.releases.packs import groups_of
+from webhook.catalog import groups_of
+from webhook.engine import Options
 from webhook.serve.app import ERRORS, Background, application, probes
 from webhook.serve.callers import Anyone, Callers, Certified, ClusterIssuer, Tokens, tokens_current
 from webhook.serve.direct import Direct

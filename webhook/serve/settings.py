@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from webhook.admission.errors import Problem, SettingsError
-from webhook.engine.releases.packs import known_apis
+from webhook.catalog import known_apis
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.facts.settings import Settings as FactSettings
 from webhook.policy import Profile

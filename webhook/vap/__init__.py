@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from modelgate.later import later
+from webhook.ground.later import later
 
 if TYPE_CHECKING:
     from webhook.vap.attributes import Attributes, GroupVersionResource, resource_of_kind

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator
 from typing import Final
 
+from webhook import catalog
+from webhook.catalog import Catalog
 from webhook.cli import choices
 from webhook.cli.doctor.checks import (
     certificates,
@@ -27,8 +29,6 @@ from webhook.cli.exits import FAILED, FINDINGS, GOOD
 from webhook.cli.input.cluster import add_cluster, connected
 from webhook.cli.output import say
 from webhook.cli.report.tool import version
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog
 
 __all__ = ["add_parser", "examined", "run"]
 

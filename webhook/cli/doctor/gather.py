@@ -9,10 +9,9 @@ from typing import Any, Final
 
 import urllib3
 
+from webhook.catalog import Catalog, definition_names
 from webhook.cli.doctor.snapshot import Object, Snapshot, is_ours
 from webhook.cluster import ApiError, APIResource, Reader, content_of
-from webhook.engine.catalog import Catalog
-from webhook.engine.releases.operators import definition_names
 from webhook.manifests.documents import parse, read
 
 __all__ = ["from_cluster", "from_files"]

@@ -9,9 +9,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Final, Protocol
 
-from webhook.engine.catalog import Catalog
-from webhook.engine.releases.operators import definition_names
-from webhook.engine.releases.packs import built_in, groups_of
+from webhook.catalog import Catalog, built_in, definition_names, groups_of
 
 __all__ = [
     "COMPONENT",

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from webhook.admission.errors import DocumentError
+from webhook.library.unknown import Substitutions, prepared
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import KUSTOMIZATIONS, Manifests, Reading, read_paths
-from webhook.offline.unknown import Substitutions, prepared
 
 if TYPE_CHECKING:
     from webhook.cli.input.repository import Commit, Entry

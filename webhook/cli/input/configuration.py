@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.admission.errors import Problem, SettingsError
+from webhook.catalog import UNKNOWN
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Flags
-from webhook.engine.releases.released import UNKNOWN
 from webhook.facts.settings import Behaviour, Settings
 from webhook.manifests.contents import Contents
 from webhook.manifests.links import content, top_of

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from webhook.admission.errors import CatalogError, Problem
-from webhook.engine.catalog import Catalog
+from webhook.catalog import Catalog
+from webhook.library.apiserver import Definitions, is_definition, kind_of
 from webhook.manifests.documents import Document
-from webhook.offline import Definitions, is_definition, kind_of
 from webhook.schema.compare import without_texts
 
 __all__ = ["Deciding", "deciding", "defined"]

@@ -8,15 +8,14 @@ from importlib.resources.abc import Traversable
 from itertools import starmap
 from pathlib import Path
 
+from webhook import catalog
 from webhook.admission.errors import Problem
+from webhook.catalog import PACK, Catalog, Pack, built_in
 from webhook.cli.exits import FINDINGS, GOOD
 from webhook.cli.output import say
 from webhook.cli.pack.examples import example_faults, without_example
 from webhook.cli.pack.proofs import Placed, RuleKey, faults, placed, rules_of, unproved
 from webhook.cli.test import tables
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog
-from webhook.engine.releases.packs import PACK, Pack, built_in
 from webhook.manifests import documents
 from webhook.manifests.folders import content_of, entries
 

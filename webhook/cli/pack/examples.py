@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from webhook.admission.errors import Problem
+from webhook.catalog import Catalog
 from webhook.cli.cases import is_about
 from webhook.cli.pack.proofs import Placed, RuleKey, rules_of
 from webhook.cli.rule.repairs import Example, RepairError, run_example, said
-from webhook.engine.catalog import Catalog
 from webhook.policy import DefaultRule
 
 __all__ = ["example_faults", "without_example"]

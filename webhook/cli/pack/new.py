@@ -12,17 +12,16 @@ from typing import Any, Final
 
 import yaml
 
+from webhook import catalog
 from webhook.admission.errors import DocumentError, Problem
+from webhook.catalog import NO_PACK, KnownKind, Pack
 from webhook.cli.cases import Case, Expectation
 from webhook.cli.cases import run as run_case
 from webhook.cli.exits import GOOD
 from webhook.cli.output import say
-from webhook.engine import catalog
-from webhook.engine.catalog import KnownKind
-from webhook.engine.releases.packs import NO_PACK, Pack
-from webhook.offline import read_definitions
+from webhook.kubernetes import Place, pod_places
+from webhook.library.apiserver import read_definitions
 from webhook.schema import load_crd
-from webhook.schema.pods import Place, pod_places
 
 __all__ = ["run"]
 

@@ -10,11 +10,10 @@ from typing import Any, Final
 
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import Problem
+from webhook.catalog import Catalog, KnownKind, forms
 from webhook.cli.cases import Case, CaseResult, CasesDocument, catalogs, fired_in, run, written
 from webhook.cluster import MemoryView
 from webhook.engine import POD_CODES, Options
-from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.releases.operators import forms
 from webhook.library.review import decide
 from webhook.manifests.documents import Document
 from webhook.policy import MISSING, DefaultRule, ValidationRule, field_path

@@ -17,8 +17,8 @@ from webhook.cli.report.templates import Templates
 from webhook.library.changes import changes
 from webhook.library.findings import Finding, Severity, findings_of, ordered
 from webhook.library.review import ReviewedManifest
+from webhook.library.unknown import is_encrypted, substitutes, variables_of
 from webhook.manifests.documents import Document
-from webhook.offline.unknown import is_encrypted, substitutes, variables_of
 
 __all__ = ["report_of"]
 

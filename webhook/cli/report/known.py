@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from webhook.admission import Cause, Warn
+from webhook.library.apiserver import placed
 from webhook.library.findings import Finding
 from webhook.library.review import Key, ReviewedManifest, key_of
 from webhook.manifests.documents import Document
-from webhook.offline import placed
 
 __all__ = ["Known"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from textwrap import fill
 from typing import Final
 
+from webhook.catalog import built_in
 from webhook.engine import POD_CODES
-from webhook.engine.releases.packs import built_in
 
 __all__ = ["KUBERNETES", "pod_code", "retired"]
 

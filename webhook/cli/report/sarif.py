@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
+from webhook import catalog
 from webhook.admission import GroupVersionKind
+from webhook.catalog import Catalog, KnownKind
 from webhook.cli.output import inert_json
 from webhook.cli.report.machine import located
 from webhook.cli.report.podcodes import KUBERNETES
 from webhook.cli.report.report import ObjectReport, Report
 from webhook.cli.report.tool import rule_page, version
 from webhook.cli.rule import page_of
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog, KnownKind
+from webhook.library.apiserver import kind_of
 from webhook.library.findings import CODES, Finding
-from webhook.offline import kind_of
 
 __all__ = ["render"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.engine.releases.packs import built_in
+from webhook.catalog import built_in
 
 __all__ = ["rule_page", "version"]
 

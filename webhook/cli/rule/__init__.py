@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from textwrap import fill, indent
 from typing import Final
 
+from webhook import catalog
+from webhook.catalog import Catalog, KnownKind, forms
 from webhook.cli import choices
 from webhook.cli.exits import GOOD, USAGE
 from webhook.cli.input.configuration import packs
@@ -17,9 +19,6 @@ from webhook.cli.report.podcodes import KUBERNETES, pod_code, retired
 from webhook.cli.rule.found import Found, all_rules, example, place, repairs, rules
 from webhook.cli.rule.shown import Shown, shown, yaml_of
 from webhook.cli.shell.parser import Commands, command
-from webhook.engine import catalog
-from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.releases.operators import forms
 from webhook.library.findings import CODES
 from webhook.policy import Action, DefaultRule, Expression, FactValue, ValidationRule
 

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from webhook.admission import GroupVersionKind
+from webhook.catalog import Catalog, KnownKind, forms
 from webhook.cli.cases import Case, is_about
 from webhook.cli.rule.repairs import Example, run_example
 from webhook.cli.test import read_cases
-from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.releases.operators import forms
 from webhook.policy import Action, DefaultRule, ValidationRule
 from webhook.policy.ranges import Range
 

@@ -15,8 +15,8 @@ from itertools import pairwise
 from typing import Any, Final
 
 from webhook.admission import Cause, Warn
+from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import Case, CaseResult, catalogs, run, written
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.policy import MISSING
 
 __all__ = ["Example", "RepairError", "needed_objects", "repaired", "run_example", "said"]

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import yaml
 
 from webhook.admission.stamp import ANNOTATION
+from webhook.catalog import Catalog
 from webhook.cli.cases import Case, written
 from webhook.cli.rule.repairs import Example, needed_objects, said
-from webhook.engine.catalog import Catalog
 from webhook.facts.settings import DEFAULT_SETTINGS
 
 __all__ = ["Shown", "shown", "yaml_of"]

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from webhook.admission.errors import Problem, Unavailable
+from webhook.catalog import built_in, groups_of
 from webhook.cli.scan.judging import StoredObject
 from webhook.cluster import (
     ApiError,
@@ -27,7 +28,6 @@ from webhook.cluster import (
 )
 from webhook.cluster.view import Kind
 from webhook.engine.audit import Rules
-from webhook.engine.releases.packs import built_in, groups_of
 from webhook.facts.reads import WATCHED
 from webhook.manifests.documents import Document
 

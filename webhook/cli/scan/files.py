@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from webhook.admission.errors import DocumentError, Problem
+from webhook.catalog import KnownKind
 from webhook.cli.input.definitions import deciding
 from webhook.cli.input.flags import excluded
 from webhook.cli.scan.judging import StoredObject
 from webhook.cluster.view import MemoryView
 from webhook.engine.audit import Rules
-from webhook.engine.catalog import KnownKind
+from webhook.library.apiserver import is_definition, kind_of, placed, read_definitions, receive, stored_object
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import Reading, read_paths
-from webhook.offline import is_definition, kind_of, placed, read_definitions, receive, stored_object
 
 __all__ = ["Files"]
 

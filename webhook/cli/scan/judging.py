@@ -9,12 +9,12 @@ from typing import Any, Final, NamedTuple, Protocol, TextIO
 
 from webhook.admission import Cause
 from webhook.admission.errors import ModelgateError, Problem
+from webhook.catalog import Deviation
 from webhook.cli.output import say
 from webhook.cli.report.ignoring import kept
 from webhook.cli.report.report import ObjectReport, Report, Result
 from webhook.cluster.view import ClusterView
 from webhook.engine.audit import Rules, Standing, Verdict, judge
-from webhook.engine.installed import Deviation
 from webhook.library.findings import Finding, Severity, findings_of, ordered
 from webhook.library.review import title_of
 from webhook.manifests.documents import Document

@@ -14,7 +14,7 @@ from webhook.cli.exits import USAGE
 from webhook.cli.output import say
 
 if TYPE_CHECKING:
-    from webhook.engine.catalog import KnownKind
+    from webhook.catalog import KnownKind
 
 __all__ = ["Commands", "Flags", "Parser", "command", "group", "nearest", "unknown_kind"]
 

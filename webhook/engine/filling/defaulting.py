@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.admission import Default, patch
+from webhook.catalog import NOTHING_ASIDE, KnownKind
 from webhook.cel import BudgetExceeded, CelError
 from webhook.cel.batch import ABSENT, Formula
-from webhook.engine.byvalue import NOTHING_ASIDE
-from webhook.engine.catalog import KnownKind
 from webhook.engine.filling.ownership import Ownership
 from webhook.engine.metadata import is_readable
 from webhook.engine.options import OBJECT_BUDGET

@@ -13,9 +13,9 @@ from typing import Any
 
 from webhook.admission import Cause, Decision, Request, Warn
 from webhook.admission.stamp import ANNOTATION, Stamp, canonical
+from webhook.catalog import Catalog, KnownKind
 from webhook.cluster import ClusterView
 from webhook.engine.bound import over_bound
-from webhook.engine.catalog import Catalog, KnownKind
 from webhook.engine.filling.defaulting import Normalised, normalise
 from webhook.engine.judgement import Judgement, judge
 from webhook.engine.options import Options

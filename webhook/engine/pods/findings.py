@@ -16,9 +16,9 @@ from webhook.engine.pods.seen import RIGHT
 from webhook.engine.pods.whole import Fault, Pod
 from webhook.engine.rules import MAX_FINDINGS, MESSAGE
 from webhook.facts import Whole, Wholes
+from webhook.kubernetes import Place, Spot, is_clean, parts, spots, validate, warned
 from webhook.policy import Prepared, Profile
 from webhook.schema import FieldError
-from webhook.schema.pods import Place, Spot, is_clean, parts, spots, validate, warned
 
 __all__ = ["POD_CODES", "pod_findings"]
 

@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 
 from webhook.facts import Whole
 from webhook.facts.nodes import items
+from webhook.kubernetes import validate, warned
 from webhook.manifests.places import keys
 from webhook.policy import field_path
 from webhook.schema import FieldError
-from webhook.schema.pods import validate, warned
 
 __all__ = ["Fault", "Pod"]
 

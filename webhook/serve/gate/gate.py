@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 from webhook.admission.errors import NotReady
 from webhook.admission.recent import RecentStamps
+from webhook.catalog import Catalog
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.engine.catalog import Catalog
 from webhook.serve.forked import Children
 from webhook.serve.gate.judgement import is_large, judge
 from webhook.serve.gate.pace import OverrunError, Pace

@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple
 from webhook import engine
 from webhook.admission import Cause, Decision, Request, review
 from webhook.admission.errors import Fault, ModelgateError, NotReady, RequestError, TooLarge, Unavailable
+from webhook.catalog import Catalog
 from webhook.cluster import ClusterAnswer, ClusterQuestion, RequestView
 from webhook.engine import Options
-from webhook.engine.catalog import Catalog
 from webhook.serve.gate.state import Call, Stage, State
 from webhook.serve.noted import ANNOTATION, Noted, decision_id, is_noted
 

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, Un
 from webhook.admission import Request
 from webhook.admission.errors import NotReady
 from webhook.admission.recent import RecentStamps
+from webhook.catalog import Catalog, Deviation, definition_names, with_installed
 from webhook.cluster import ClusterView, RequestView
 from webhook.engine import Native, Options
-from webhook.engine.catalog import Catalog
-from webhook.engine.installed import Deviation, with_installed
-from webhook.engine.releases.operators import definition_names
 from webhook.serve.gate.pace import OverrunError, Pace
 from webhook.serve.liveview import ViewRunner
 

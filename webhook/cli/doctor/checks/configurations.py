@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any, Final
 
+from webhook.catalog import Catalog
 from webhook.cli.doctor.finding import Finding
 from webhook.cli.doctor.snapshot import COMPONENT, INSTANCE, NAME, Installation, Object, named, selects
-from webhook.engine.catalog import Catalog
 from webhook.policy import Profile
 
 __all__ = ["check"]

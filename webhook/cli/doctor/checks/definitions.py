@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from webhook.catalog import Catalog, built_in, groups_of, with_installed
 from webhook.cli.doctor.finding import Finding
 from webhook.cli.doctor.snapshot import Installation, named
-from webhook.engine.catalog import Catalog
-from webhook.engine.installed import with_installed
-from webhook.engine.releases.packs import built_in, groups_of
 
 __all__ = ["check"]
 

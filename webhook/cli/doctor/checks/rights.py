@@ -8,11 +8,10 @@ from typing import Final, NamedTuple
 
 from reconciler.projections.rights import ACTING, NAMED
 from webhook.admission import GroupVersionKind
+from webhook.catalog import Catalog, KnownKind, built_in
 from webhook.cli.doctor.finding import Finding
 from webhook.cli.doctor.snapshot import Installation, Object
 from webhook.cluster.view import Kind
-from webhook.engine.catalog import Catalog, KnownKind
-from webhook.engine.releases.packs import built_in
 from webhook.facts import KNOWN
 from webhook.facts.knowledge import Fetched
 from webhook.facts.reads import watched

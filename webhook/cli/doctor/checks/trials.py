@@ -6,15 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from webhook.admission.stamp import ANNOTATION
+from webhook.catalog import POLICIES, Catalog, KnownKind, built_in, with_installed
 from webhook.cli.cases import Case, written
 from webhook.cli.doctor.finding import Finding
 from webhook.cli.doctor.snapshot import Installation, Object
 from webhook.cli.test import read_cases
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.engine.catalog import POLICIES, Catalog, KnownKind
-from webhook.engine.installed import with_installed
-from webhook.engine.releases.packs import built_in
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.library.review import decide
 from webhook.policy import MISSING, Profile

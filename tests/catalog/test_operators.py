@@ -1,0 +1,330 @@
+"""The release whose behaviour the rules describe: a setting's, the installed one, the documented one, or unknown."""
+
+import json
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import pytest
+
+from tests.catalog.test_installed import changed, decided
+from tests.shared import ROOT
+from webhook import catalog
+from webhook.admission.errors import CatalogError, SettingsError
+from webhook.admission.request import GroupVersionKind
+from webhook.catalog import Catalog, Deviation, definition_names, forms, with_installed
+from webhook.catalog.operators import set_aside
+from webhook.facts.settings import Settings
+from webhook.schema.crd.digest import digest
+
+CRD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets, singular: widget, listKind: WidgetList}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              size: {type: integer}
+              colour: {type: string}
+"""
+POLICY = """\
+apiVersion: modelgate.dev/v1alpha1
+kind: Policy
+metadata: {name: widget}
+spec:
+  target: {group: example.com, versions: [v1], kind: Widget}
+  variables:
+  - {name: limit, expression: "10", operator: <1.2.0}
+  - {name: limit, expression: "20", operator: ">=1.2.0"}
+  defaults:
+  - {code: XX101, path: spec.colour, value: "'red'", because: as before, operator: <1.1.0}
+  - {code: XX101, path: spec.colour, value: "'blue'", because: as since then, operator: ==1.1.0}
+  validations:
+  - {code: XX201, at: spec.size, rule: self > 0, message: must be positive, docs: As it always was.}
+  - {code: XX202, at: spec.size, rule: self <= variables.limit, message: large, docs: It is so., operator: ">=1.0.0"}
+  - {code: XX301, at: spec.shape, rule: self != 'old', message: old, docs: New., action: Warn, operator: ">=1.2.0"}
+"""
+PACK = """\
+apiVersion: modelgate.dev/v1alpha1
+kind: Pack
+metadata: {name: example}
+spec: {operator: Widgeteer, documented: 1.0.0}
+"""
+WIDGET = GroupVersionKind("example.com", "v1", "Widget")
+
+
+def definition(fields: dict[str, Any], text: str = "", plural: str = "widgets") -> dict[str, Any]:
+    spec = {"type": "object", "properties": {"size": {"type": "integer"}, "colour": {"type": "string"}, **fields}}
+    schema = {"type": "object", "description": text, "properties": {"spec": spec}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    kind = plural.removesuffix("s").title()
+    names = {"kind": kind, "plural": plural, "singular": plural[:-1], "listKind": f"{kind}List"}
+    spec = {"group": "example.com", "names": names, "scope": "Namespaced", "versions": [version]}
+    metadata = {"name": f"{plural}.example.com"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+SHAPE = {"shape": {"type": "string"}}
+FIRST, SECOND, THIRD = (definition({}, "of 1.0"), definition({}, "of 1.1"), definition(SHAPE, "of 1.2 and later"))
+SERVICE, LATER = (definition({}, text, "services") for text in ("one", "another"))
+TABLE = {
+    "releases": ["1.0.0", "1.1.0", "1.2.0", "1.3.0", "1.4.0"],
+    "digests": {
+        "widgets.example.com": [
+            [digest(FIRST), "1.0.0", "1.0.0"],
+            [digest(SECOND), "1.1.0", "1.1.0"],
+            [digest(THIRD), "1.2.0", "1.4.0"],
+        ],
+        "services.example.com": [[digest(SERVICE), "1.0.0", "1.3.0"], [digest(LATER), "1.4.0", "1.4.0"]],
+        "pools.example.com": [["0" * 64, "1.3.0", "1.4.0"]],
+    },
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    files = {
+        "pack.yaml": PACK,
+        "releases.json": json.dumps(TABLE),
+        "crds/widgets.yaml": CRD,
+        "crds/1.2.0/widgets.json": json.dumps(definition(SHAPE)),
+        "widget.yaml": POLICY,
+    }
+    for name, text in files.items():
+        file = tmp_path / "example" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return tmp_path
+
+
+def loaded_with(folder: Path, release: str = "") -> Catalog:
+    return catalog.load(folder, Settings(releases=(("example", release),) if release else ()))
+
+
+def rules(found: Catalog) -> list[str]:
+    return [f"{rule.code} {rule.operator}".strip() for rule in found.kinds[WIDGET].policy.rules]
+
+
+BY_RELEASE = {
+    "1.0.0": ["XX101 <1.1.0", "XX201", "XX202 >=1.0.0"],
+    "1.1.0": ["XX101 ==1.1.0", "XX201", "XX202 >=1.0.0"],
+    "1.2.0": ["XX201", "XX202 >=1.0.0", "XX301 >=1.2.0"],
+    "1.4.0": ["XX201", "XX202 >=1.0.0", "XX301 >=1.2.0"],
+    "unknown": ["XX201"],
+}
+
+
+@pytest.mark.parametrize("release", BY_RELEASE)
+def test_the_rules_are_those_of_the_release_that_is_set(release: str, folder: Path) -> None:
+    found = loaded_with(folder, release)
+    assert rules(found) == BY_RELEASE[release]
+    schema = found.kinds[WIDGET].schema.raw["properties"]["spec"]["properties"]
+    assert ("shape" in schema) == (release in {"1.2.0", "1.4.0"})
+
+
+def test_the_variables_are_those_of_the_release(folder: Path) -> None:
+    sources = {each: loaded_with(folder, each).kinds[WIDGET].policy.variables for each in ("1.0.0", "1.2.0")}
+    assert {release: found["limit"].source for release, found in sources.items()} == {"1.0.0": "10", "1.2.0": "20"}
+
+
+def test_naming_the_documented_release_changes_nothing_and_another_one_the_digest(folder: Path) -> None:
+    digests = {release: loaded_with(folder, release).digest for release in ("", *BY_RELEASE)}
+    assert digests[""] == digests["1.0.0"]
+    assert len(set(digests.values())) == len(digests) - 1
+
+
+@pytest.mark.parametrize(
+    ("definitions", "absent", "releases"),
+    [
+        ([], (), "1.0.0"),
+        ([FIRST], (), "1.0.0"),
+        ([definition({}, "other words")], (), "1.0.0"),  # it is the documented one, with other texts
+        ([SECOND], (), "1.1.0"),
+        ([THIRD], (), "1.2.0 to 1.4.0"),
+        ([THIRD, SERVICE], (), "1.2.0 to 1.3.0"),
+        ([THIRD, SERVICE], ("pools.example.com",), "1.2.0"),
+        ([THIRD, LATER], (), "1.4.0"),
+        ([LATER], (), "1.4.0"),
+        ([SECOND, LATER], (), "unknown"),
+        ([definition(SHAPE, "of 1.5")], (), "unknown"),
+        ([THIRD, definition({}, "a third", "services")], (), "unknown"),
+        ([FIRST], ("services.example.com",), "1.0.0"),
+    ],
+)
+def test_the_release_is_the_one_that_installs_these_definitions(
+    definitions: list[dict[str, Any]], absent: tuple[str, ...], releases: str, folder: Path
+) -> None:
+    found, _ = with_installed(loaded_with(folder), definitions, absent=absent)
+    assert found.releases()["example"].name == releases
+
+
+def test_a_setting_counts_more_than_what_is_installed(folder: Path) -> None:
+    found, _ = with_installed(loaded_with(folder, "1.0.0"), [THIRD, LATER])
+    assert found.releases()["example"].name == "1.0.0"
+    assert "XX101 <1.1.0" in rules(found)
+
+
+def test_a_rule_counts_only_if_it_is_true_of_all_releases_that_may_run(folder: Path) -> None:
+    policy = folder / "example" / "widget.yaml"
+    policy.write_text(
+        POLICY.replace('operator: ">=1.2.0"}\n', 'operator: ">=1.3.0"}\n').replace(
+            '"20", operator: ">=1.3.0"', '"20", operator: ">=1.2.0"'
+        )
+    )
+    found, (deviation,) = with_installed(loaded_with(folder), [THIRD, SERVICE])
+    assert rules(found) == ["XX201", "XX202 >=1.0.0"]
+    assert set_aside(found.kinds[WIDGET]) == deviation.aside == ("XX301",)
+    assert str(deviation) == (
+        "Widget.v1.example.com: Widgeteer 1.2.0 to 1.3.0 may run (set releases.example), and not all of these are "
+        "described by the same rules, so that rules are not applied: XX301"
+    )
+
+
+def test_under_an_unknown_release_the_codes_that_are_not_applied_are_said(folder: Path) -> None:
+    _, deviations = with_installed(loaded_with(folder), [definition(SHAPE, "of 1.5")])
+    (said,) = (each for each in map(str, deviations) if "XX" in each)
+    assert said == (
+        "Widget.v1.example.com: the release of Widgeteer is not known (set releases.example), so that rules are not "
+        "applied: XX101, XX202, XX301"
+    )
+    assert all(each.is_notable for each in deviations if each.release)
+
+
+def test_nothing_is_said_where_the_release_is_known(folder: Path) -> None:
+    for definitions in ([FIRST], [SECOND], [THIRD, LATER], [definition({}, "other words")]):
+        _, deviations = with_installed(loaded_with(folder), definitions)
+        assert not [each for each in deviations if each.is_notable]
+
+
+def test_an_upgrade_and_a_downgrade_make_the_same_catalogs_again(folder: Path) -> None:
+    first = loaded_with(folder)
+    steps = [with_installed(first, [each])[0].digest for each in (FIRST, SECOND, FIRST, SECOND)]
+    assert steps[:2] == steps[2:]
+    assert steps[0] == first.digest != steps[1]
+
+
+def test_every_rule_of_every_release_is_in_a_form(folder: Path) -> None:
+    found = {each for form in forms(loaded_with(folder)) for each in rules(form)}
+    assert found == {each for rules in BY_RELEASE.values() for each in rules}
+    assert loaded_with(folder).codes() == {"XX101", "XX201", "XX202", "XX301"}
+
+
+def test_the_names_of_definitions_are_those_of_kinds_and_of_marks(folder: Path) -> None:
+    own, further = definition_names(loaded_with(folder))
+    assert own == {"widgets.example.com"}
+    assert further == {"services.example.com", "pools.example.com"}
+
+
+@pytest.mark.parametrize(
+    ("release", "message"),
+    [
+        ("1.5.0", '--release example=1.5.0: "1.5.0" is not a known release; use '),
+        ("", '"" is not a known release; the known ones are 1.0.0 to 1.4.0'),
+    ],
+)
+def test_a_release_that_does_not_exist_is_an_error_with_close_ones(release: str, message: str, folder: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        catalog.load(folder, Settings(releases=(("example", release),)))
+    assert message in str(caught.value)
+
+
+def test_an_api_without_releases_cannot_be_set() -> None:
+    with pytest.raises(SettingsError, match='"llmaz" is not an API with releases; use llmkube'):
+        catalog.load(settings=Settings(releases=(("llmaz", "1.0"),)))
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        (
+            "pack.yaml",
+            "documented: 1.0.0",
+            "documented: 1.0.5",
+            'spec.documented: "1.0.5" is not a known release; use 1.0.0',
+        ),
+        ("pack.yaml", "documented: 1.0.0", "documented: newest", 'spec.documented: "newest" is not a release'),
+        ("pack.yaml", "documented: 1.0.0", "documented: 1.0", "spec.documented: Input should be a valid string"),
+        ("pack.yaml", "documented", "dokumented", "spec.dokumented: unknown field"),
+        ("pack.yaml", "operator: Widgeteer, ", "", "spec.operator: Field required"),
+        ("pack.yaml", "spec:", "spec: [", "pack.yaml"),
+        ("pack.yaml", PACK, "", "pack.yaml: must have one document, not 0"),
+        ("releases.json", '"1.1.0", "1.2.0"', '"1.2.0", "1.1.0"', "releases: 1.1.0 must not come after 1.2.0"),
+        ("releases.json", '"1.0.0", "1.0.0"', '"1.0.0", "1.1.0"', "1.1.0 has another digest in digests.widgets"),
+        (
+            "widget.yaml",
+            "operator: ==1.1.0",
+            "operator: ==1.1.1",
+            'defaults[1].operator: "1.1.1" is not a known release',
+        ),
+        ("widget.yaml", "operator: ==1.1.0", "operator: after 1.0", 'defaults[1].operator: "after 1.0" is not a range'),
+        (
+            "widget.yaml",
+            "operator: ==1.1.0",
+            "operator: <=1.1.0",
+            "defaults[1].code: code XX101 is used twice, and the",
+        ),
+        (
+            "widget.yaml",
+            "operator: <1.2.0",
+            "operator: <=1.2.0",
+            "variables[1].name: name limit is used twice, and the",
+        ),
+        ("widget.yaml", "self != 'old'", "self.size() > nothing", "under Widgeteer 1.4.0: "),
+        ("crds/1.2.0/widgets.json", "shape", "form", "under Widgeteer 1.4.0: no 'shape' in spec of the schema"),
+    ],
+)
+def test_what_is_wrong_with_a_pack_is_named_when_it_is_loaded(
+    file: str, old: str, new: str, message: str, folder: Path
+) -> None:
+    path = folder / "example" / file
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(CatalogError) as caught:
+        catalog.load(folder)
+    assert message in str(caught.value)
+
+
+def test_a_range_without_a_pack_is_an_error(folder: Path) -> None:
+    (folder / "example" / "pack.yaml").unlink()
+    with pytest.raises(CatalogError, match=r"defaults\[0\].operator: this API has no releases; remove the range"):
+        catalog.load(folder)
+
+
+def test_the_table_is_read_only_where_a_definition_of_the_group_is_given(
+    loaded: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webhook.policy.table.Table.parse", lambda *_: pytest.fail("the table is read"))
+    anew = catalog.load(ROOT / "policies") if loaded is None else loaded
+    same, deviations = with_installed(anew, [changed("AIMService", lambda _: None)])
+    assert same is anew
+    assert not deviations
+
+
+def test_the_built_in_policies_are_good_in_every_release(tmp_path: Path) -> None:
+    copytree(ROOT / "policies" / "llmkube", tmp_path / "llmkube")
+    found = catalog.load(tmp_path)
+    assert found.releases()["llmkube"].name == "0.9.5"
+    service, model = found.kinds
+    assert not decided(found, "Model", {"source": "hf://a/b", "prefetch": True}).allowed
+    assert list(with_installed(found, [])) == [found, ()]
+    assert isinstance(
+        with_installed(found, [changed("Model", lambda spec: spec["properties"].pop("files"))])[1][0], Deviation
+    )
+    assert (service.kind, model.kind) == ("InferenceService", "Model")

@@ -1,0 +1,56 @@
+"""The kinds that Modelgate covers: definitions, policies, releases and installed forms, as one digested catalog.
+
+A folder of data is loaded (``loading``), compiled when a kind is first met, and put under the releases that run
+(``released``, ``operators``) and the definitions that a cluster has (``installed``, ``byvalue``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from webhook.catalog.byvalue import NOTHING_ASIDE, Aside, Foreign, Own, Sight
+from webhook.catalog.catalog import Catalog, load
+from webhook.catalog.kept import POLICIES
+from webhook.catalog.kinds import KnownKind
+from webhook.catalog.packs import DOCUMENTED, NO_PACK, PACK, InForce, Pack, built_in, groups_of, known_apis
+from webhook.catalog.released import UNKNOWN, chosen
+from webhook.ground.later import later
+
+if TYPE_CHECKING:
+    from webhook.catalog.installed import Deviation, with_installed
+    from webhook.catalog.operators import definition_names, forms
+
+__all__ = [
+    "DOCUMENTED",
+    "NOTHING_ASIDE",
+    "NO_PACK",
+    "PACK",
+    "POLICIES",
+    "UNKNOWN",
+    "Aside",
+    "Catalog",
+    "Deviation",
+    "Foreign",
+    "InForce",
+    "KnownKind",
+    "Own",
+    "Pack",
+    "Sight",
+    "built_in",
+    "chosen",
+    "definition_names",
+    "forms",
+    "groups_of",
+    "known_apis",
+    "load",
+    "with_installed",
+]
+
+_MODULES: Final = {
+    **dict.fromkeys(("Deviation", "with_installed"), "installed"),
+    **dict.fromkeys(("definition_names", "forms"), "operators"),
+}
+"""The module of each name that only clusters and installed definitions need."""
+
+if not TYPE_CHECKING:
+    __getattr__ = later(__name__, _MODULES)

@@ -1,0 +1,289 @@
+"""Judge by the definitions that a cluster has installed, where they are not the catalog's.
+
+A kind may be installed in another release, with fields renamed, added or removed. The API server validates by the
+installed definition, so this one replaces the catalog's. A rule needs its fields: without one of them, in its own kind
+or where its facts read another, it is not applied. Whether it holds for the values of an object is decided with each
+object (:mod:`webhook.catalog.byvalue`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from webhook.admission import GroupVersionKind
+from webhook.admission.stamp import canonical
+from webhook.catalog.byvalue import Foreign, Own
+from webhook.catalog.catalog import Catalog
+from webhook.catalog.kinds import KnownKind
+from webhook.catalog.operators import by_definitions, set_aside
+from webhook.cluster import Kind
+from webhook.facts import inputs_of
+from webhook.policy import MISSING, DefaultRule, Dependence, Path, Policy, Rule, node_at
+from webhook.schema import CRD, Structural, load_crd
+from webhook.schema.compare import Differences, Keys, compare, expected, is_same
+
+__all__ = ["Deviation", "with_installed"]
+
+_SHOWN: Final = 3
+"""Fields of each sort in a text: enough to recognise a release."""
+_NOTHING: Final = Differences()
+_UNREADABLE: Final = (LookupError, TypeError, ValueError, AttributeError, RecursionError, ArithmeticError)
+"""What a definition that is not one may raise; a SchemaError is a ValueError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """How the installed definition of a kind, or of one that it refers to, differs from the catalog's.
+
+    ``lost``, ``new``, ``widened`` and ``unstated`` are fields of the specification, as in
+    :class:`webhook.schema.compare.Differences`. ``aside`` are the codes of the rules that are applied to no object.
+    ``unserved``: the definition does not serve this version. ``error``: it cannot be read, and is not used.
+    ``changed``: the definition of this kind itself differs. ``release``: why that of the operator is not known well
+    enough for these rules.
+    """
+
+    kind: GroupVersionKind
+    lost: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
+    widened: tuple[str, ...] = ()
+    unstated: tuple[str, ...] = ()
+    aside: tuple[str, ...] = ()
+    unserved: bool = False
+    error: str = ""
+    changed: bool = True
+    release: str = ""
+
+    @property
+    def is_notable(self) -> bool:
+        """Whether fields or rules differ; otherwise only details of the schema do."""
+        return bool(self.lost or self.new or self.aside or self.unserved or self.error)
+
+    def __str__(self) -> str:
+        start = f"the installed definition of {self.kind}"
+        if self.release:
+            return f"{self.kind}: {self.release}, so that rules are not applied: {', '.join(self.aside)}"
+        if not self.changed:
+            return f"{self.kind}: rules not applied, because the kinds that they read differ: {', '.join(self.aside)}"
+        if self.error:
+            return f"{start} cannot be used, and objects are checked by Modelgate's own: {self.error}"
+        if self.unserved:
+            return f"{start} does not serve this version: its objects are not checked"
+        parts = (
+            ("without", self.lost),
+            ("also with", self.new),
+            ("nothing said of the fields of", self.unstated),
+            ("more values for", self.widened),
+        )
+        found = [f"{word} {_some(names)}" for word, names in parts if names]
+        if self.unstated or self.widened:
+            found.append("each object decides by its values which rules apply to it")
+        found += [f"rules not applied: {', '.join(self.aside)}"] if self.aside else []
+        return f"{start} differs from Modelgate's: {'; '.join(found) or 'in details of its schema'}"
+
+
+def with_installed(
+    catalog: Catalog,
+    definitions: Iterable[Mapping[str, Any]],
+    *,
+    trusted: bool = True,
+    absent: Collection[str] = (),
+) -> tuple[Catalog, tuple[Deviation, ...]]:
+    """The catalog by these CustomResourceDefinitions, and how they deviate from it.
+
+    The rules are those of the release that installs them, and its definitions are compared; ``absent`` are the names of
+    definitions that are not installed (:func:`webhook.catalog.operators.by_definitions`).
+
+    Definitions of other kinds are ignored, as are versions of a kind that the catalog does not have. Kinds without a
+    definition keep the catalog's. The catalog itself is returned if no definition differs. Never raises: a definition
+    that cannot be read is a deviation with an error.
+
+    ``trusted``: an API server has accepted the definitions, so they need not be checked, which takes ten times as long.
+    """
+    definitions = list(definitions)
+    catalog = by_definitions(catalog, definitions, absent, trusted=trusted)
+    unsure = [*_unsure(catalog)]
+    found = dict(_changes(catalog, definitions, trusted=trusted))
+    if not found:
+        return catalog, tuple(unsure)
+    kinds, deviations = dict(catalog.kinds), [each for each in unsure if not _is_unserved(found.get(each.kind))]
+    for gvk, known in catalog.kinds.items():
+        change = found.get(gvk)
+        if _is_unserved(change):
+            del kinds[gvk]
+        elif change is None or change.known is not None:
+            kinds[gvk] = installed = _applicable(known, change, found)
+            aside = tuple(code for code in known.policy.codes if code not in installed.policy.codes)
+            if change is not None:
+                change = replace(change, deviation=replace(change.deviation, aside=aside))
+            elif aside:
+                deviations.append(Deviation(gvk, aside=aside, changed=False))
+        if change is not None:
+            deviations.append(change.deviation)
+    return replace(catalog, kinds=kinds, digest=_digest(catalog, found)), tuple(deviations)
+
+
+def _is_unserved(change: _Change | None) -> bool:
+    return change is not None and change.deviation.unserved
+
+
+def _unsure(catalog: Catalog) -> Iterator[Deviation]:
+    """The kinds with rules that are not in force because the release of their operator is not known well enough."""
+    for gvk in catalog.kinds if catalog.in_force else ():
+        known = catalog.uncompiled(gvk)
+        if known.api in catalog.in_force and (aside := set_aside(known)):
+            operator, setting = known.in_force.operator, f"set releases.{known.api}"
+            if known.in_force.releases:
+                why = f"{known.in_force} may run ({setting}), and not all of these are described by the same rules"
+            else:
+                why = f"the release of {operator} is not known ({setting})"
+            yield Deviation(gvk, aside=aside, release=why)
+
+
+def _digest(catalog: Catalog, found: Mapping[GroupVersionKind, _Change]) -> str:
+    """The digest of the catalog and of the definitions that are used instead of its own."""
+    used = {gvk: change for gvk, change in found.items() if not change.deviation.error}
+    digest = hashlib.sha256(catalog.digest.encode())
+    for gvk in sorted(used):
+        digest.update(f"{gvk}\0".encode() + canonical(dict(used[gvk].schema)))
+    return digest.hexdigest()[:16] if used else catalog.digest
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """``known``: the kind with the installed schema and all its rules, None if it is not used."""
+
+    deviation: Deviation
+    differences: Differences = _NOTHING
+    known: KnownKind | None = None
+    schema: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _changes(
+    catalog: Catalog, definitions: Iterable[Mapping[str, Any]], *, trusted: bool
+) -> Iterator[tuple[GroupVersionKind, _Change]]:
+    for document in definitions:
+        name = _name_of(document)
+        for gvk in (each for each in catalog.kinds if (each.group, each.kind) == name):
+            try:
+                change = _change(catalog.kinds[gvk], load_crd(dict(document), trusted=trusted))
+            except _UNREADABLE as error:
+                change = _Change(Deviation(gvk, error=" ".join(f"{type(error).__name__}: {error}".split())[:200]))
+            if change is not None:
+                yield gvk, change
+
+
+def _change(known: KnownKind, crd: CRD) -> _Change | None:
+    """What the definition changes; None if nothing."""
+    version = crd.versions.get(known.gvk.version)
+    if version is None or not version.served:
+        return _Change(Deviation(known.gvk, unserved=True))
+    ours, theirs = known.schema.raw, version.schema.raw
+    namespaced = crd.scope == "Namespaced"
+    same_resource = (crd.plural, namespaced, version.status) == (known.plural, known.namespaced, known.status)
+    if same_resource and is_same(ours, theirs):
+        return None
+    differences = compare(ours, theirs)
+    ours_there = Structural(expected(ours, theirs), version=known.schema.version, name=known.schema.name)
+    installed = replace(
+        known,
+        plural=crd.plural,
+        namespaced=namespaced,
+        status=version.status,
+        schema=version.schema,
+        own=Own(Kind(known.gvk.group, known.gvk.kind), ours_there, version.schema, known.policy, differences),
+    )
+    lost, new, unstated = (_fields(each) for each in (differences.lost, differences.new, differences.unstated))
+    widened = _fields(differences.widened - differences.unstated)
+    return _Change(Deviation(known.gvk, lost, new, widened, unstated), differences, installed, theirs)
+
+
+def _applicable(known: KnownKind, change: _Change | None, found: Mapping[GroupVersionKind, _Change]) -> KnownKind:
+    """The kind with the rules that apply to the installed definitions; itself if nothing of it differs."""
+    own = change.differences if change else _NOTHING
+    around = {
+        Kind(gvk.group, gvk.kind): each for gvk, each in found.items() if each.known and each.known.api == known.api
+    }
+    unreliable = {name for name in known.facts if _is_unreliable(known, name, own, around)}
+    others = {name: kinds for name in known.facts if (kinds := _others(known, name, around))}
+    installed = change.known if change and change.known else known
+    policy = _without(known.policy, own.lost, unreliable)
+    if installed.own is not None:
+        policy = _fitted(policy, installed.schema.raw)
+        installed = replace(installed, own=installed.own.ruling(policy))
+    return installed if policy is known.policy and not others else replace(installed, policy=policy, others=others)
+
+
+def _without(policy: Policy, lost: Collection[Keys], unreliable: Collection[str]) -> Policy:
+    """The policy without the rules that need a field or a fact that is not there; itself if none does."""
+    if not lost and not unreliable:
+        return policy
+
+    def applies(rule: Rule) -> bool:
+        on = Dependence.of(policy, rule, texts=True)
+        return on.facts.isdisjoint(unreliable) and not any(map(on.on_field, lost))
+
+    defaults = tuple(filter(applies, policy.defaults))
+    validations = tuple(filter(applies, policy.validations))
+    if len(defaults) == len(policy.defaults) and len(validations) == len(policy.validations):
+        return policy
+    return replace(policy, defaults=defaults, validations=validations)
+
+
+def _fitted(policy: Policy, schema: Mapping[str, Any]) -> Policy:
+    """The policy with the installed schema's own defaults, where a rule replaces such a default."""
+    defaults = tuple(_fitted_default(rule, schema) for rule in policy.defaults)
+    return policy if defaults == policy.defaults else replace(policy, defaults=defaults)
+
+
+def _fitted_default(rule: DefaultRule, schema: Mapping[str, Any]) -> DefaultRule:
+    if rule.over is MISSING:
+        return rule
+    over = (node_at(schema, rule.path.keys) or {}).get("default", MISSING)
+    return rule if over == rule.over else replace(rule, over=over)
+
+
+def _is_unreliable(known: KnownKind, name: str, own: Differences, around: Mapping[Kind, _Change]) -> bool:
+    """Whether a fact may be wrong under the installed definitions, whatever the values.
+
+    A raw fact is about the fields of other releases, so it is wrong where another release is installed.
+    """
+    if known.facts[name].raw and (_fields(own.lost) or _fields(own.new)):
+        return True
+    read = inputs_of(Kind(known.gvk.group, known.gvk.kind), name)
+    inputs = ((around[kind].differences.lost, keys) for kind, keys in read if kind in around)
+    return any(keys[: end + 1] in lost for lost, keys in inputs for end in range(len(keys)))
+
+
+def _others(known: KnownKind, name: str, around: Mapping[Kind, _Change]) -> dict[Kind, Foreign]:
+    """The kinds that a fact reads of which the installed definition accepts more, and what it reads of them."""
+    read = dict[Kind, list[Keys]]()
+    for kind, keys in inputs_of(Kind(known.gvk.group, known.gvk.kind), name):
+        if kind in around and around[kind].differences.accepts_more:
+            read.setdefault(kind, []).append(keys)
+    return {
+        kind: Foreign(other.own, paths)
+        for kind, paths in read.items()
+        if (other := around[kind].known) is not None and other.own is not None
+    }
+
+
+def _name_of(document: Mapping[str, Any]) -> tuple[str, str]:
+    spec = document.get("spec")
+    names = spec.get("names") if isinstance(spec, Mapping) else None
+    if not isinstance(spec, Mapping) or not isinstance(names, Mapping):
+        return "", ""
+    return str(spec.get("group")), str(names.get("kind"))
+
+
+def _fields(paths: Iterable[Keys]) -> tuple[str, ...]:
+    """The paths in the specification, the shortest first."""
+    found = sorted((path for path in paths if path[:1] == ("spec",)), key=lambda path: (len(path), path))
+    return tuple(str(Path(path)) for path in found)
+
+
+def _some(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

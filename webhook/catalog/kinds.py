@@ -1,0 +1,126 @@
+"""The kinds that the catalog knows: for each version its schema, its policy and its facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from webhook.admission import GroupVersionKind
+from webhook.catalog.byvalue import Foreign, Own
+from webhook.catalog.packs import DOCUMENTED, NO_PACK, InForce, Pack
+from webhook.cluster import Kind
+from webhook.facts import KNOWN, Fact, Knowledge, WholesOf
+from webhook.facts.reference import Member, referenced
+from webhook.manifests.documents import Document
+from webhook.policy import Policy, Prepared, Reference
+from webhook.schema import CRD, Structural
+
+if TYPE_CHECKING:
+    from webhook.policy import PolicyDocument, TrustedDocument
+
+__all__ = ["NO_POLICY", "KnownKind", "PolicySource", "Preparations", "facts_of", "kinds_of", "uncompiled"]
+
+NO_POLICY: Final = Policy("", {}, (), ())
+
+
+class PolicySource(NamedTuple):
+    """A policy as it was read, and where."""
+
+    document: PolicyDocument | TrustedDocument
+    origin: Document
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKind:
+    """One version of one kind. ``api`` is the folder under ``policies/``; ``plural`` the resource in URLs.
+
+    ``status`` tells whether /status is a subresource: the API server then drops the status on creation. ``sources`` are
+    the documents of the policy. ``own`` is the catalog's definition where another one is installed, whose schema is
+    ``schema`` (:mod:`webhook.catalog.installed`); ``others`` are the kinds with such a definition that each fact reads.
+    ``foreign`` is a kind that a user's CRD defines: it has no rules and gets no stamp, and only its schema counts.
+    ``in_force`` is the release that the policy is compiled for, of the operator that the ``pack`` describes.
+    ``own_facts`` are those that Python has. ``wholes`` makes the pods of an object and of others.
+    """
+
+    api: str
+    gvk: GroupVersionKind
+    plural: str
+    namespaced: bool
+    schema: Structural
+    policy: Policy = NO_POLICY
+    own_facts: Mapping[str, Fact] = field(default_factory=dict)
+    status: bool = False
+    sources: Sequence[PolicySource] = ()
+    own: Own | None = None
+    others: Mapping[str, Mapping[Kind, Foreign]] = field(default_factory=dict)
+    foreign: bool = False
+    in_force: InForce = DOCUMENTED
+    pack: Pack = NO_PACK
+    wholes: WholesOf | None = None
+    facts: Mapping[str, Fact] = field(init=False, compare=False, repr=False)
+    """The facts that its rules read: those of the API, and the references of its policy."""
+
+    def __post_init__(self) -> None:
+        references = self.policy.references
+        found = {**self.own_facts, **facts_of(references)} if references else self.own_facts
+        object.__setattr__(self, "facts", found)
+
+    @property
+    def deviates(self) -> bool:
+        """Whether the schema is that of another definition than the catalog's."""
+        return self.own is not None
+
+    @property
+    def stated(self) -> Structural:
+        """The schema that says where the parts of pods are: the catalog's, where the installed one leaves that open."""
+        return self.schema if self.own is None else self.own.stated
+
+    def seen(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """A decoded object as rules and facts read it."""
+        return obj if self.own is None else self.own.seen(obj)
+
+
+class Preparations(dict[GroupVersionKind, Prepared]):
+    """What is prepared of each kind in use. Catalogs derived from each other share it, so a reload loses nothing."""
+
+    def of(self, kind: KnownKind) -> Prepared:
+        """What is prepared of a kind; made anew for another policy or schema than before."""
+        found = self.get(kind.gvk)
+        if found is None or found.policy is not kind.policy or found.schema is not kind.schema:
+            functions = None if found is None or found.policy is not kind.policy else found.functions
+            found = self[kind.gvk] = Prepared(kind.policy, kind.schema, functions, stated=kind.stated)
+        return found
+
+
+@lru_cache(256)
+def facts_of(references: tuple[Reference, ...]) -> Mapping[str, Fact]:
+    """The facts of references, by name."""
+    return {
+        each.name: referenced(
+            Kind(each.group, each.kind),
+            each.named_by,
+            {name: Member(*member) for name, *member in each.members},
+            namespaced=each.namespaced,
+        )
+        for each in references
+    }
+
+
+def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:
+    """The served versions of a definition, without policies."""
+    of_api = KNOWN.get(pack.facts, Knowledge({}))
+    facts, wholes = of_api.facts.get(crd.kind, {}), of_api.wholes.get(crd.kind)
+    for version in crd.versions.values():
+        if version.served:
+            gvk = GroupVersionKind(crd.group, version.name, crd.kind)
+            namespaced = crd.scope == "Namespaced"
+            known = KnownKind(api, gvk, crd.plural, namespaced, version.schema, own_facts=facts, status=version.status)
+            yield replace(known, in_force=pack.in_force, pack=pack, wholes=wholes)
+
+
+def uncompiled(kinds: Mapping[GroupVersionKind, KnownKind], gvk: GroupVersionKind) -> KnownKind:
+    """One of some kinds; its rules may not be compiled, if they are compiled when they are needed."""
+    found: Callable[[GroupVersionKind], KnownKind] = getattr(kinds, "uncompiled", kinds.__getitem__)
+    return found(gvk)

@@ -1,0 +1,119 @@
+"""The release of each operator whose behaviour the rules describe: a setting, what is installed, or the documented one.
+
+A rule with a range of releases is in force where the range holds of the release; of several releases that cannot be
+told apart, where it holds of all. Under an unknown release none of them is. The definition of a kind is that of the
+release, where its pack has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from webhook.catalog.catalog import Catalog
+from webhook.catalog.kinds import KnownKind
+from webhook.catalog.packs import InForce, Pack
+from webhook.catalog.released import needed_releases, ranges
+from webhook.schema import SchemaError, load_crd
+from webhook.schema.compare import is_same
+from webhook.schema.crd.digest import digest
+
+__all__ = ["by_definitions", "definition_name", "definition_names", "forms", "set_aside"]
+
+
+def forms(catalog: Catalog) -> Iterator[Catalog]:
+    """This catalog, and as many others as are needed for every rule of every release to be in one of them.
+
+    The last one of an API is that of an unknown release, where rules have their general forms.
+    """
+    yield catalog
+    for api, pack in catalog.packs.items():
+        if pack.documented:
+            found = (text for known in _kinds(catalog, api) for source in known.sources for text in ranges(source))
+            for releases in (*((each,) for each in needed_releases(pack, found)), ()):
+                yield catalog.under({api: InForce(pack.operator, releases, "setting")})
+
+
+def set_aside(known: KnownKind) -> tuple[str, ...]:
+    """The codes of a kind that may be true of the release, but are not in force: it is not known well enough."""
+    now, documents = known.in_force, [source.document for source in known.sources]
+    rules = [(rule.code, rule.operator) for each in documents for rule in (*each.spec.defaults, *each.spec.validations)]
+    held = {code for code, text in rules if not text or now.holds(text)}
+    return tuple(dict.fromkeys(code for code, text in rules if code not in held and text and now.may_hold(text)))
+
+
+def _kinds(catalog: Catalog, api: str) -> Iterator[KnownKind]:
+    return (known for known in map(catalog.uncompiled, catalog.kinds) if known.api == api)
+
+
+def definition_names(catalog: Catalog) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of the definitions of the kinds, and of others that tell releases of operators apart."""
+    found = [catalog.uncompiled(gvk) for gvk in catalog.kinds]
+    own = frozenset(f"{known.plural}.{known.gvk.group}" for known in found)
+    packs = {known.api: known.pack for known in found if known.pack.documented}
+    return own, frozenset(name for pack in packs.values() for name in pack.table.rows) - own
+
+
+def by_definitions(
+    catalog: Catalog,
+    definitions: Iterable[Mapping[str, Any]],
+    absent: Collection[str] = (),
+    *,
+    trusted: bool = True,
+) -> Catalog:
+    """The catalog under the releases that install these CustomResourceDefinitions, except where a setting names one.
+
+    ``absent`` are the names of definitions that are not installed, as far as that is known: that says something, too.
+    Never raises: a definition that cannot be read says nothing. ``trusted``: an API server has accepted them.
+    """
+    apis = {gvk.group: catalog.uncompiled(gvk).api for gvk in catalog.kinds}
+    named = {name: each for each in definitions if (name := definition_name(each))}
+    found = dict[str, InForce]()
+    for api in {api for name in named if (api := apis.get(name.partition(".")[2]))}:
+        pack = catalog.packs.get(api)
+        if pack is not None and pack.documented and catalog.releases()[api].by != "setting":
+            found[api] = _installed(list(_kinds(catalog, api)), pack, named, absent, trusted=trusted)
+    return catalog.under(found) if found else catalog
+
+
+def _installed(
+    kinds: Sequence[KnownKind],
+    pack: Pack,
+    named: Mapping[str, Mapping[str, Any]],
+    absent: Collection[str],
+    *,
+    trusted: bool,
+) -> InForce:
+    """The releases that install what is there; the documented one, if it is among them."""
+    own = {f"{each.plural}.{each.gvk.group}": each for each in kinds}
+    digests = dict[str, str]()
+    for name, rows in pack.table.rows.items():
+        with suppress(LookupError, ValueError):
+            digests[name] = digest(named[name])
+            if digests[name] not in {row.digest for row in rows}:
+                if name not in own or not _is_own(own[name], named[name], trusted=trusted):
+                    return InForce(pack.operator, (), "definitions")
+                del digests[name]  # it is the documented definition with other texts, or is not used
+    releases = pack.table.of(digests, absent)
+    if not digests or pack.documented in releases:
+        return pack.in_force
+    return InForce(pack.operator, releases, "definitions")
+
+
+def _is_own(known: KnownKind, document: Mapping[str, Any], *, trusted: bool) -> bool:
+    """Whether a definition is that of the catalog, except for its texts."""
+    try:
+        version = load_crd(dict(document), trusted=trusted).versions.get(known.gvk.version)
+    except (SchemaError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
+        return True  # it is not used
+    return version is not None and is_same(known.schema.raw, version.schema.raw)
+
+
+def definition_name(document: Mapping[str, Any]) -> str:
+    """The name that a definition must have, ``<plural>.<group>``; "" if it has none."""
+    spec = document.get("spec")
+    names = spec.get("names") if isinstance(spec, Mapping) else None
+    if not isinstance(spec, Mapping) or not isinstance(names, Mapping):
+        return ""
+    return f"{names.get('plural')}.{spec.get('group')}"

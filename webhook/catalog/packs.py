@@ -1,0 +1,228 @@
+"""What a folder says of an API's operator: its name, its releases, and the definitions of later ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from webhook.admission.errors import CatalogError, Problem
+from webhook.catalog.kept import POLICIES
+from webhook.facts import FACTS
+from webhook.manifests import documents
+from webhook.manifests.folders import content_of, entries
+from webhook.policy import node_at
+from webhook.policy.ranges import Range, version
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+    from webhook.policy.table import Table
+
+__all__ = ["DOCUMENTED", "NO_PACK", "PACK", "TABLE", "InForce", "Pack", "built_in", "groups_of", "known_apis"]
+
+PACK: Final = "pack.yaml"
+TABLE: Final = "releases.json"
+
+_Later = dict[str, Mapping[str, Any]]
+"""The schemas of a kind's later definitions, by the release that each begins with."""
+
+By = Literal["documented", "setting", "definitions"]
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """The releases of an operator of which the rules are to be true.
+
+    Several cannot be told apart, and a rule must be true of all; without any, the release is unknown. ``by`` is what
+    says so: nothing, so that the documented release counts, a setting, or the installed definitions.
+    """
+
+    operator: str = ""
+    releases: tuple[str, ...] = ()
+    by: By = "documented"
+
+    def holds(self, text: str) -> bool:
+        """Whether a range holds of the release."""
+        return bool(self.releases) and all(map(Range.parse(text).holds, self.releases))
+
+    def may_hold(self, text: str) -> bool:
+        """Whether a range may hold of the release: it holds of some, or the release is unknown."""
+        return not self.releases or any(map(Range.parse(text).holds, self.releases))
+
+    @property
+    def name(self) -> str:
+        """The release, or the first and the last one of several."""
+        return " to ".join(dict.fromkeys((self.releases[0], self.releases[-1]))) if self.releases else "unknown"
+
+    def __str__(self) -> str:
+        return f"{self.operator} {self.name}" if self.releases else f"{self.operator} of an unknown release"
+
+
+DOCUMENTED: Final = InForce()
+"""Of an API that knows no releases."""
+
+
+@dataclass(frozen=True)
+class Pack:
+    """An API's operator. The table of its releases and its later definitions are read when they are asked for.
+
+    ``folder`` may have ``releases.json`` (:mod:`webhook.policy.table`), and ``crds/<release>/<plural>.json``: the
+    definition from this release on.
+    """
+
+    folder: Traversable = field(repr=False)
+    operator: str = ""
+    documented: str | None = None
+    codes: Sequence[str] = ()
+    facts: str = ""
+    groups: Sequence[str] = field(default_factory=list)
+    served: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    successors: Mapping[str, str] = field(default_factory=dict)
+    images: Sequence[str] = field(default_factory=list)
+    retired: Sequence[str] = field(default_factory=list)
+    trusted: bool = field(default=True, repr=False)
+    _schemas: dict[str, _Later] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, folder: Traversable, *, trusted: bool) -> Pack:
+        """The pack of an API's folder, which may have none. One that is not ``trusted`` is checked, with its table.
+
+        Raises:
+            CatalogError: with every problem.
+        """
+        file = folder.joinpath(PACK)
+        if not file.is_file():
+            return cls(folder, folder.name, trusted=trusted)
+        name = f"{folder.name}/{PACK}" if trusted else str(file)
+        found = documents.parse(content_of(file, trusted=trusted).decode(), name)
+        if len(found) != 1:
+            raise CatalogError([Problem(name, "", f"must have one document, not {len(found)}")])
+        (document,) = found
+        if trusted:
+            return cls(folder, **document.value["spec"])
+        from webhook.policy.pack import parse_pack  # noqa: PLC0415 - pydantic takes 60 ms
+
+        pack = cls(folder, **parse_pack(document), trusted=False)
+        if pack.facts and pack.facts not in FACTS:
+            message = f'there are no facts "{pack.facts[:60]}"; {closest(pack.facts, FACTS)}'
+            raise CatalogError([Problem(f"{document.source}:{document.line}", "spec.facts", message)])
+        if pack.documented is not None and pack.documented not in pack.releases:
+            message = str(_failure(pack.table.named, pack.documented))
+            raise CatalogError([Problem(f"{document.source}:{document.line}", "spec.documented", message)])
+        return pack
+
+    def place(self, *path: str) -> str:
+        """Where pack.yaml says something, as file and line; the folder, where it has no such file."""
+        file, name = self.folder.joinpath(PACK), self._name(PACK)
+        if not file.is_file():
+            return self._name()
+        (document,) = documents.parse(content_of(file, trusted=self.trusted).decode(), name)
+        return f"{name}:{document.line_of(*path)}"
+
+    def _name(self, *file: str) -> str:
+        """How problems name a file, or the folder: of a user's, with its whole path."""
+        return "/".join((self.folder.name if self.trusted else str(self.folder), *file))
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """All known releases, the oldest first."""
+        return self.table.releases
+
+    @cached_property
+    def table(self) -> Table:
+        """The table of releases; without a file, one with the documented release alone."""
+        from webhook.policy.table import Table  # noqa: PLC0415 - most runs need no table
+
+        file = self.folder.joinpath(TABLE)
+        if file.is_file():
+            return Table.parse(content_of(file, trusted=self.trusted), self._name(TABLE))
+        return Table((self.documented,) if self.documented else (), {})
+
+    @property
+    def in_force(self) -> InForce:
+        """The documented release."""
+        return InForce(self.operator, (self.documented,)) if self.documented else DOCUMENTED
+
+    def later(self, plural: str) -> Iterator[tuple[str, Traversable]]:
+        """The later definitions of a kind, from the oldest to the newest, each with the release that it begins with."""
+        if self.documented is None:
+            return
+        found = [each for each in entries(self.folder.joinpath("crds")) if each.is_dir() and _is_release(each.name)]
+        for folder in sorted(found, key=lambda each: version(each.name)):
+            file = folder.joinpath(f"{plural}.json")
+            if file.is_file():
+                yield folder.name, file
+
+    def definition(self, plural: str, in_force: InForce) -> bytes | None:
+        """The text of a kind's definition of a later release; None where that in ``crds`` is the last before it.
+
+        Of several releases, it is that of the last, which usually accepts most.
+        """
+        last = None
+        for since, file in self.later(plural) if in_force.releases else ():
+            if version(since) <= version(in_force.releases[-1]):
+                last = file
+        return None if last is None else content_of(last, trusted=self.trusted)
+
+    def since(self, plural: str, keys: Sequence[str]) -> str:
+        """The release from which on a kind has a field that the one in ``crds`` lacks; "" if none has it."""
+        if plural not in self._schemas:
+            self._schemas[plural] = {since: self._schema(file) for since, file in self.later(plural)}
+        return next((since for since, schema in self._schemas[plural].items() if _has(schema, keys)), "")
+
+    def _schema(self, file: Traversable) -> Mapping[str, Any]:
+        """The schema of the last version in a definition."""
+        definition = json.loads(content_of(file, trusted=self.trusted))
+        schema: Mapping[str, Any] = definition["spec"]["versions"][-1]["schema"]["openAPIV3Schema"]
+        return schema
+
+
+def _has(schema: Mapping[str, Any], keys: Sequence[str]) -> bool:
+    return node_at(schema, keys) is not None
+
+
+def _is_release(name: str) -> bool:
+    return _failure(version, name) is None
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """What to use instead of an unknown name."""
+    near = get_close_matches(name, known, 1)
+    return f"use {near[0]}" if near else f"use one of {', '.join(known)}"
+
+
+def _failure(function: Callable[[str], object], text: str) -> ValueError | None:
+    try:
+        function(text)
+    except ValueError as error:
+        return error
+    return None
+
+
+NO_PACK: Final = Pack(Path())
+"""Of a kind that no folder of APIs defines."""
+
+
+@cache
+def built_in() -> Mapping[str, Pack]:
+    """The built-in packs, by the name of their folder: that of the API."""
+    folders = (each for each in entries(POLICIES) if each.is_dir() and not each.name.startswith(("_", ".")))
+    return {each.name: Pack.of(each, trusted=True) for each in folders}
+
+
+def known_apis(names: Iterable[str]) -> tuple[str, ...]:
+    """The names, all of built-in APIs; ValueError says which other one is not."""
+    given = tuple(names)
+    if unknown := sorted(set(given) - built_in().keys()):
+        raise ValueError(f"unknown API {unknown[0][:60]}: use {', '.join(built_in())}")
+    return given
+
+
+def groups_of(apis: Iterable[str]) -> frozenset[str]:
+    """The groups of built-in APIs."""
+    return frozenset(group for api in apis for group in built_in()[api].groups)

@@ -1,0 +1,148 @@
+"""Metadata of a pod: labels are data; annotations, and those that say what fields say today."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from webhook.golang.errors import GoError
+from webhook.golang.names import label_key
+from webhook.golang.strconv import parse_int, quote
+from webhook.kubernetes.formats import relative_path
+from webhook.kubernetes.judge import Judge, walk
+from webhook.kubernetes.values import Json, field, structs, text
+from webhook.schema import annotations_size
+from webhook.schema.fielderror import FieldError, forbidden, invalid
+
+__all__ = [
+    "APP_ARMOR",
+    "SECCOMP",
+    "SECCOMP_POD",
+    "all_containers",
+    "check_annotations",
+    "check_old_profiles",
+    "check_pod_annotations",
+]
+
+SECCOMP_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
+SECCOMP: Final = "container.seccomp.security.alpha.kubernetes.io/"
+APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
+_MIRROR: Final = "kubernetes.io/config.mirror"
+_TOLERATIONS: Final = "scheduler.alpha.kubernetes.io/tolerations"
+_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+_LOCAL: Final = "localhost/"
+_DEFAULTS: Final = ("runtime/default", "docker/default")
+
+
+def check_annotations(judge: Judge, meta: Json, path: str) -> None:
+    """``ValidateAnnotations``."""
+    notes = field(meta, "annotations") or {}
+    for key in notes:
+        for problem in label_key(key.lower()):
+            judge.say(invalid(path, key, problem))
+    for error in annotations_size(_texts(notes), path):
+        judge.say(error)
+
+
+def _texts(notes: Json) -> dict[str, str]:
+    return {key: note if isinstance(note, str) else "" for key, note in notes.items()}
+
+
+def check_pod_annotations(judge: Judge, meta: Json, spec: Json, path: str) -> None:
+    """``ValidatePodSpecificAnnotations``."""
+    notes = _texts(field(meta, "annotations") or {})
+    if _MIRROR in notes and not text(spec, "nodeName"):
+        why = "must set spec.nodeName if mirror pod annotation is set"
+        judge.whole(invalid(f"{path}[{_MIRROR}]", notes[_MIRROR], why))
+    if notes.get(_TOLERATIONS):
+        _check_tolerations(judge, notes[_TOLERATIONS], path)
+    if _COST in notes and not _is_cost(notes[_COST]):
+        judge.say(invalid(f"{path}[{_COST}]", notes[_COST], "must be a 32bit integer"))
+    names = {text(container, "name") for _, container in all_containers(spec, "")}
+    for key, note in notes.items():
+        if key == SECCOMP_POD or key.startswith(SECCOMP):
+            for problem in _seccomp_problems(note):
+                judge.say(invalid(f"{path}.{key}", note.removeprefix(_LOCAL), problem))
+        elif key.startswith(APP_ARMOR):
+            name = key.removeprefix(APP_ARMOR)
+            if name not in names:
+                judge.whole(invalid(f"{path}[{key}]", name, "container not found"))
+            if note not in ("", "runtime/default", "unconfined") and not note.startswith(_LOCAL):
+                judge.whole(invalid(f"{path}[{key}]", note, f"invalid AppArmor profile name: {quote(note)}"))
+
+
+def _check_tolerations(judge: Judge, note: str, path: str) -> None:
+    """Of texts that are not a list of objects, only those that end too early are judged."""
+    try:
+        items: Any = json.loads(note)
+    except json.JSONDecodeError as error:
+        if error.pos == len(note):
+            judge.say(invalid(path, _TOLERATIONS, "unexpected end of JSON input"))
+        return
+    except (RecursionError, ValueError):
+        return
+    for index, item in structs({"items": items}, "items"):
+        walk(judge, "Toleration", item, f"{path}.{_TOLERATIONS}[{index}].")
+
+
+def _is_cost(value: str) -> bool:
+    first = value[:1]
+    try:
+        return (first in ("-", *"123456789") or value == "0") and -(2**31) <= parse_int(value) < 2**31
+    except GoError:
+        return False
+
+
+def _seccomp_problems(note: str) -> list[str]:
+    if note in (*_DEFAULTS, "unconfined"):
+        return []
+    if note.startswith(_LOCAL):
+        return relative_path(note.removeprefix(_LOCAL))
+    return ["must be a valid seccomp profile"]
+
+
+def all_containers(spec: Json, at: str, runners: tuple[str, ...] = ()) -> Iterator[tuple[str, Json]]:
+    """Every container with its path and a dot, in the order of ``VisitContainersWithPath``, then the ``runners``."""
+    for key in ("initContainers", "containers", "ephemeralContainers"):
+        for index, container in structs(spec, key):
+            yield f"{at}{key}[{index}].", container
+    for key in runners:
+        runner = field(spec, key)
+        if runner is not None:
+            yield f"{at}{key}.", runner
+
+
+def check_old_profiles(judge: Judge, meta: Json, spec: Json, at: str) -> None:
+    """Annotations of seccomp and AppArmor must say the same as the fields."""
+    notes = _texts(field(meta, "annotations") or {})
+    if not any(key == SECCOMP_POD or key.startswith((SECCOMP, APP_ARMOR)) for key in notes):
+        return
+    pod = field(spec, "securityContext") or {}
+    if SECCOMP_POD in notes:
+        _match(
+            judge, "seccomp", notes[SECCOMP_POD], field(pod, "seccompProfile"), f"{at}securityContext.seccompProfile."
+        )
+    windows = text(field(spec, "os") or {}, "name") == "windows"
+    for path, container in all_containers(spec, at):
+        name, own = text(container, "name"), field(container, "securityContext") or {}
+        if SECCOMP + name in notes:
+            where = f"{path}securityContext.seccompProfile."
+            _match(judge, "seccomp", notes[SECCOMP + name], field(own, "seccompProfile"), where)
+        if APP_ARMOR + name in notes and not windows:
+            profile = field(own, "appArmorProfile") or field(pod, "appArmorProfile")
+            _match(judge, "apparmor", notes[APP_ARMOR + name], profile, f"{path}securityContext.appArmorProfile.")
+
+
+def _match(judge: Judge, noun: str, note: str, profile: Json | None, at: str) -> None:
+    kind = text(profile or {}, "type")
+    wrong: FieldError | None = None
+    if kind == "Localhost" and note.startswith(_LOCAL):
+        if note.removeprefix(_LOCAL) != (profile or {}).get("localhostProfile"):
+            wrong = forbidden(f"{at}localhostProfile", f"{noun} profile in annotation and field must match")
+    elif kind in ("Localhost", "Unconfined", "RuntimeDefault"):
+        defaults = _DEFAULTS if noun == "seccomp" else _DEFAULTS[:1]
+        fits = {"Unconfined": note == "unconfined", "RuntimeDefault": note in defaults}.get(kind, False)
+        wrong = None if fits else forbidden(f"{at}type", f"{noun} type in annotation and field must match")
+    if wrong is not None:
+        judge.say(wrong)

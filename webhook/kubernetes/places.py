@@ -1,0 +1,224 @@
+"""Where a definition embeds types of pods: found by the names of a schema's properties, when its kind is loaded.
+
+A node has a type if its names are among those of the type and are most of them. A pod or a container may have other
+names, too: these are looked at by themselves. Types with few names are told apart by what is below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
+
+from webhook.kubernetes.judge import DATA
+from webhook.schema import SchemaNode
+
+__all__ = ["DECLARED", "Place", "Spot", "parts", "pod_places", "spots"]
+
+_NAMES: Final[Mapping[str, frozenset[str]]] = {name: frozenset(names) for name, names in DATA["shapes"].items()}
+_MOST: Final = 0.6
+"""The share of a type's names that a node must have: definitions embed the types of older releases."""
+_MOST_OF_WIDE: Final = 0.7
+_WIDE: Final = ("PodSpec", "Container")
+"""Types that may have further names beside them."""
+_LISTS: Final[Mapping[str, str]] = {
+    "VolumeMount": "VolumeMounts",
+    "VolumeDevice": "VolumeDevices",
+    "ContainerPort": "Ports",
+}
+"""Types that are judged as a list: Kubernetes compares the items."""
+_NO_POD: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+
+_TELLING: Final[Mapping[str, frozenset[str]]] = {
+    "Toleration": frozenset({"effect", "tolerationSeconds"}),
+    "TopologySpreadConstraint": frozenset({"whenUnsatisfiable"}),
+    "VolumeMount": frozenset({"mountPath", "subPath"}),
+    "ContainerPort": frozenset({"containerPort"}),
+    "EnvVar": frozenset({"name", "value", "valueFrom"}),
+    "EnvFromSource": frozenset({"configMapRef", "secretRef", "prefix"}),
+    "VolumeDevice": frozenset({"devicePath", "name"}),
+    "PodResourceClaim": frozenset({"name", "resourceClaimName", "resourceClaimTemplateName"}),
+    "HostAlias": frozenset({"hostnames", "ip"}),
+    "PodDNSConfig": frozenset({"nameservers", "options", "searches"}),
+    "Lifecycle": frozenset({"postStart", "preStop"}),
+    "ResourceRequirements": frozenset({"limits", "requests"}),
+}
+"""Names that a node must have to be of a type whose names are few, or are also those of other types."""
+
+DECLARED: Final = frozenset({*_NAMES, "PodTemplateSpec", "InitContainer", "Labels", "Annotations"})
+"""The types that a policy may declare."""
+
+
+@dataclass(slots=True)
+class Place:
+    """A node of the index: the type of the value, if it has one, and where to look below.
+
+    ``whole``: no other part completes the value. ``each`` is of the items of a list and of the values of a map.
+    ``runners`` are the names of further containers of a pod.
+    """
+
+    kind: str = ""
+    whole: bool = False
+    children: dict[str, Place] = field(default_factory=dict)
+    each: Place | None = None
+    runners: tuple[str, ...] = ()
+
+
+class Spot(NamedTuple):
+    """A value of a type of pods in an object, and its path."""
+
+    place: Place
+    value: Any
+    path: str
+
+
+def pod_places(root: SchemaNode, declared: Mapping[tuple[str, ...], tuple[str, bool]]) -> Place | None:
+    """The index of a kind; None if its objects have no pods in them.
+
+    ``declared`` has, by path (``*`` for the items of a list), the type that a policy gives a node, and whether it is
+    whole.
+    """
+    finder = _Finder()
+    below = ((key, finder.place(child)) for key, child in root.properties.items() if key not in _NO_POD)
+    tree = Place(children={key: place for key, place in below if place is not None})
+    for keys, (kind, whole) in declared.items():
+        if _node_at(root, keys) is not None:
+            _declare(tree, keys, kind, whole=whole)
+    return tree if tree.children else None
+
+
+def _node_at(node: SchemaNode | None, keys: tuple[str, ...]) -> SchemaNode | None:
+    for key in keys:
+        if node is None or node.preserve:
+            return node
+        node = (node.items or node.additional) if key == "*" else node.child(key)
+    return node
+
+
+def _declare(tree: Place, keys: tuple[str, ...], kind: str, *, whole: bool) -> None:
+    """Give a node a type. Where shapes are shared, the nodes on the way are copied."""
+    place = tree
+    for key in keys:
+        old = place.each if key == "*" else place.children.get(key)
+        new = Place() if old is None else replace(old, children=dict(old.children))
+        if key == "*":
+            place.each = new
+        else:
+            place.children[key] = new
+        place = new
+    place.kind, place.whole = kind, whole
+    if kind in _WIDE:
+        place.children = {key: child for key, child in place.children.items() if key not in _NAMES[kind]}
+
+
+class _Finder:
+    """Finds the places of one schema. Equal nodes are shared, so each is looked at once."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, Place | None] = {}
+
+    def place(self, node: SchemaNode | None) -> Place | None:
+        if node is None:
+            return None
+        if id(node) not in self._found:
+            self._found[id(node)] = None
+            self._found[id(node)] = self._made(node)
+        return self._found[id(node)]
+
+    def _made(self, node: SchemaNode) -> Place | None:
+        kind = _kind(node)
+        if kind and kind not in _WIDE:
+            return Place(kind)
+        skipped = _NAMES[kind] if kind else frozenset()
+        below = ((key, self.place(child)) for key, child in node.properties.items() if key not in skipped)
+        children = {key: place for key, place in below if place is not None}
+        if children and not kind and _is_selector(node.properties.get("nodeSelector")):
+            children["nodeSelector"] = Place("Labels")
+        each = self.place(node.items or node.additional)
+        if each is not None and each.kind in _LISTS:
+            return Place(_LISTS[each.kind])
+        runners: tuple[str, ...] = ()
+        if kind == "PodSpec":
+            runners = tuple(key for key, place in children.items() if place.kind == "Container" and not place.children)
+            children = {key: place for key, place in children.items() if key not in runners}
+        return Place(kind, children=children, each=each, runners=runners) if kind or children or each else None
+
+
+def _kind(node: SchemaNode) -> str:
+    names = node.properties.keys()
+    if names == {"metadata", "spec"} and _kind(node.properties["spec"]) == "PodSpec":
+        return "PodTemplateSpec"
+    for kind in _WIDE:
+        if len(names & _NAMES[kind]) >= _MOST_OF_WIDE * len(_NAMES[kind]):
+            return kind
+    for kind, known in _NAMES.items():
+        is_most = names <= known and len(names) >= _MOST * len(known)
+        if is_most and names >= _TELLING.get(kind, frozenset()) and _CONFIRMED.get(kind, _anything)(node):
+            return kind
+    return ""
+
+
+def _is_selector(node: SchemaNode | None) -> bool:
+    """Whether a node is a map of texts: it has no shape, but its name tells what it is beside other parts of pods."""
+    return node is not None and node.additional is not None and node.additional.type == "string"
+
+
+def _anything(_: SchemaNode) -> bool:
+    return True
+
+
+def _has_amounts(node: SchemaNode) -> bool:
+    """Whether limits and requests are maps of quantities."""
+    maps = [node.properties[name].additional for name in ("limits", "requests")]
+    return all(each is not None and each.int_or_string for each in maps)
+
+
+def _selects_nodes(node: SchemaNode) -> bool:
+    """PodAffinity has the same names, but a list of terms."""
+    required = node.properties.get(_REQUIRED)
+    return required is not None and "nodeSelectorTerms" in required.properties
+
+
+def _has_sources(node: SchemaNode) -> bool:
+    return "secretKeyRef" in node.properties["valueFrom"].properties
+
+
+def _has_handlers(node: SchemaNode) -> bool:
+    return "httpGet" in node.properties["preStop"].properties
+
+
+_CONFIRMED: Final[Mapping[str, Callable[[SchemaNode], bool]]] = {
+    "ResourceRequirements": _has_amounts,
+    "NodeAffinity": _selects_nodes,
+    "EnvVar": _has_sources,
+    "Lifecycle": _has_handlers,
+}
+
+
+def parts(place: Place, value: Any) -> Any:
+    """The value without what no type of pods has, above its first parts of pods: what their verdict depends on."""
+    if place.kind or place.each is not None or value.__class__ is not dict:
+        return value
+    return {key: parts(child, value[key]) for key, child in place.children.items() if key in value}
+
+
+def spots(place: Place, value: Any, path: str = "") -> list[Spot]:
+    """The values of an object that have a type of pods, in the order of the object."""
+    found = list[Spot]()
+    _collect(place, value, path, found)
+    return found
+
+
+def _collect(place: Place, value: Any, path: str, found: list[Spot]) -> None:
+    if place.kind:
+        found.append(Spot(place, value, path))
+    children, each = place.children, place.each
+    if value.__class__ is dict:
+        for key, item in value.items():
+            below = children.get(key, each)
+            if below is not None:
+                _collect(below, item, f"{path}.{key}" if path else key, found)
+    elif each is not None and value.__class__ is list:
+        for index, item in enumerate(value):
+            _collect(each, item, f"{path}[{index}]", found)

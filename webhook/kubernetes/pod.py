@@ -1,0 +1,245 @@
+"""A pod: its template, its specification, and rules between its fields."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from webhook.golang.names import dns_1123_label, dns_1123_subdomain, label_key
+from webhook.kubernetes.containers import check_containers, check_ephemeral, check_init_containers, check_main
+from webhook.kubernetes.formats import FORMATS
+from webhook.kubernetes.judge import DATA, Judge, Pod, Rule, not_found, rule, walk
+from webhook.kubernetes.metadata import all_containers, check_annotations, check_old_profiles, check_pod_annotations
+from webhook.kubernetes.resources import check_overhead, check_pod_resources
+from webhook.kubernetes.scheduling import check_spread
+from webhook.kubernetes.security import check_host_process, check_os, check_sysctls
+from webhook.kubernetes.values import Json, field, flag, go_struct, number, structs, text, texts
+from webhook.kubernetes.volumes import check_volumes
+from webhook.schema.fielderror import duplicate, forbidden, invalid, not_supported, required, too_long
+
+__all__ = ["check_template"]
+
+_NAMES: Final = frozenset(DATA["shapes"]["PodSpec"])
+_RESTARTS: Final = ("Always", "OnFailure", "Never")
+_SYSTEMS: Final = ("linux", "windows")
+_CLAIM: Final = (
+    ("Name", "name"),
+    ("ResourceClaimName", "resourceClaimName"),
+    ("ResourceClaimTemplateName", "resourceClaimTemplateName"),
+)
+
+
+def check_template(judge: Judge, template: Json, at: str) -> None:
+    """``ValidatePodTemplateSpec``. Kubernetes gives the paths of labels and annotations without ``metadata``."""
+    meta, spec = field(template, "metadata") or {}, field(template, "spec") or {}
+    walk(judge, "PodTemplateSpec", template, at)
+    walk(judge, "PodTemplateMetadata", meta, at)
+    check_annotations(judge, meta, f"{at}annotations")
+    check_pod_annotations(judge, meta, spec, f"{at}annotations")
+    check_old_profiles(judge, meta, spec, f"{at}spec.")
+
+
+def read_pod(spec: Json) -> Pod:
+    """What the rules of containers need of their pod."""
+    grace = number(spec, "terminationGracePeriodSeconds")
+    return Pod(
+        claims=frozenset(name for _, claim in structs(spec, "resourceClaims") if (name := text(claim, "name"))),
+        grace=30 if grace is None else grace,
+        os=text(field(spec, "os") or {}, "name"),
+        host_users=flag(spec, "hostUsers") is not False,
+        restart=text(spec, "restartPolicy") or "Always",
+    )
+
+
+@rule("PodSpec")
+def _spec(judge: Judge, value: Json, at: str) -> None:
+    """``ValidatePodSpec``, beside what is data."""
+    if not judge.part or not _NAMES.isdisjoint(value):
+        _check_pod(judge, value, at)
+    for key in judge.runners:
+        runner = field(value, key)
+        if runner is not None:
+            check_main(judge, runner, f"{at}{key}.")
+
+
+def _check_pod(judge: Judge, value: Json, at: str) -> None:
+    judge.pod = read_pod(value)
+    if "volumes" in value:
+        judge.pod.volumes = check_volumes(judge, value, at)
+    if "resourceClaims" in value:
+        check_claims(judge, value, f"{at}resourceClaims")
+    if "containers" in value or not judge.part:
+        check_containers(judge, value, at)
+    for key, check in _BY_FIELD:
+        if key in value:
+            check(judge, value, at)
+    _check_host(judge, value, at)
+    _check_names(judge, value, at)
+    _check_dns(judge, value, at)
+    check_host_process(judge, value, at)
+    if judge.pod.os in _SYSTEMS:
+        check_os(judge, value, at)
+    _check_owner(judge, value, at)
+    if judge.pod.files:
+        _check_files(judge, value)
+
+
+@rule("PodOS")
+def _os(judge: Judge, value: Json, at: str) -> None:
+    name = text(value, "name")
+    if name and name not in _SYSTEMS:
+        judge.say(not_supported(at[:-1], name, _SYSTEMS))
+
+
+def _check_owner(judge: Judge, spec: Json, at: str) -> None:
+    """What a Deployment and a Job ask of their template."""
+    restart, path = judge.pod.restart, f"{at}restartPolicy"
+    if judge.owner == "deployment":
+        if restart != "Always":
+            judge.say(not_supported(path, restart, ["Always"]))
+        if number(spec, "activeDeadlineSeconds") is not None:
+            why = "activeDeadlineSeconds in ReplicaSet is not Supported"
+            judge.say(forbidden(f"{at}activeDeadlineSeconds", why))
+    elif restart == "Always":
+        missing = not text(spec, "restartPolicy")
+        (judge.whole if missing else judge.say)(required(path, 'valid values: "OnFailure", "Never"'))
+    elif restart not in _RESTARTS:
+        judge.say(not_supported(path, restart, ["OnFailure", "Never"]))
+
+
+def _check_names(judge: Judge, spec: Json, at: str) -> None:
+    account = text(spec, "serviceAccountName") or text(spec, "serviceAccount")
+    for problem in dns_1123_subdomain(account) if account else []:
+        judge.say(invalid(f"{at}serviceAccountName", account, problem))
+    if spec.get("preemptionPolicy") == "":
+        judge.say(required(f"{at}preemptionPolicy"))
+    name = spec.get("hostnameOverride")
+    if not isinstance(name, str):
+        return
+    for key in ("setHostnameAsFQDN", "hostNetwork"):
+        if flag(spec, key):
+            judge.say(forbidden(f"{at}hostnameOverride", f"may not be specified when {key} is true"))
+    if len(name.encode(errors="replace")) > 64:
+        judge.say(too_long(f"{at}hostnameOverride", 64))
+
+
+def _check_host(judge: Judge, spec: Json, at: str) -> None:
+    """Fields that share something with the node."""
+    if flag(spec, "hostNetwork"):
+        for outer, container in structs(spec, "containers"):
+            for index, port in structs(container, "ports"):
+                wanted = number(port, "hostPort")
+                if wanted and wanted != (number(port, "containerPort") or 0):
+                    own = f"{at}containers[{outer}].ports[{index}].hostPort"
+                    judge.say(invalid(own, wanted, "must match `containerPort` when `hostNetwork` is true"))
+    if flag(spec, "shareProcessNamespace") and flag(spec, "hostPID"):
+        why = "ShareProcessNamespace and HostPID cannot both be enabled"
+        judge.say(invalid(f"{at}shareProcessNamespace", True, why))
+    if flag(spec, "hostUsers") is False:
+        for key, spelled in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
+            if flag(spec, key):
+                judge.say(forbidden(at + spelled, "when `hostUsers` is false"))
+        for path, container in all_containers(spec, at, judge.runners):
+            if container.get("volumeDevices"):
+                judge.say(forbidden(f"{path}volumeDevices", "when `hostUsers` is false"))
+
+
+def _check_dns(judge: Judge, spec: Json, at: str) -> None:
+    """The configuration. Without a server that ``None`` needs, Kubernetes looks no further."""
+    config, path, needs = field(spec, "dnsConfig"), f"{at}dnsConfig", spec.get("dnsPolicy") == "None"
+    if config is None:
+        if needs:
+            judge.whole(required(path, "must provide `dnsConfig` when `dnsPolicy` is None"))
+    elif needs and not config.get("nameservers"):
+        why = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+        judge.whole(required(f"{path}.nameservers", why))
+    else:
+        walk(judge, "PodDNSConfig", config, f"{path}.")
+
+
+@rule("PodDNSConfig")
+def _dns(judge: Judge, value: Json, at: str) -> None:
+    servers, searches = texts(value, "nameservers"), texts(value, "searches")
+    if len(servers) > 3:
+        judge.say(invalid(f"{at}nameservers", servers, "must not have more than 3 nameservers"))
+    if len(searches) > 32:
+        judge.say(invalid(f"{at}searches", searches, "must not have more than 32 search paths"))
+    if len(" ".join(searches).encode(errors="replace")) > 2048:
+        why = "must not have more than 2048 characters (including spaces) in the search list"
+        judge.say(invalid(f"{at}searches", searches, why))
+    for index, search in enumerate(searches):
+        name = search.removesuffix(".")
+        for problem in FORMATS["search"][1](name) if search != "." else []:
+            judge.say(invalid(f"{at}searches[{index}]", name, problem))
+    for index, option in structs(value, "options"):
+        if not text(option, "name"):
+            judge.whole(required(f"{at}options[{index}]", "must not be empty"))
+
+
+def check_gates(judge: Judge, spec: Json, path: str) -> None:
+    """``validateSchedulingGates``."""
+    seen: set[str] = set()
+    for index, gate in structs(spec, "schedulingGates"):
+        name = text(gate, "name")
+        for problem in label_key(name):
+            judge.say(invalid(f"{path}[{index}]", name, problem))
+        if name in seen:
+            judge.whole(duplicate(f"{path}[{index}]", name))
+        seen.add(name)
+
+
+def check_claims(judge: Judge, spec: Json, path: str) -> None:
+    """``validatePodResourceClaims``."""
+    seen: set[str] = set()
+    for index, claim in structs(spec, "resourceClaims"):
+        name, own = text(claim, "name"), f"{path}[{index}]."
+        if not name:
+            judge.say(required(f"{own}name"))
+        elif name in seen:
+            judge.whole(duplicate(f"{own}name", name))
+        else:
+            for problem in dns_1123_label(name):
+                judge.say(invalid(f"{own}name", name, problem))
+            seen.add(name)
+        walk(judge, "PodResourceClaim", claim, own)
+
+
+@rule("PodResourceClaim")
+def _claim(judge: Judge, value: Json, at: str) -> None:
+    found = sum(isinstance(value.get(key), str) for key in ("resourceClaimName", "resourceClaimTemplateName"))
+    shown = go_struct(value | {"name": text(value, "name")}, _CLAIM)
+    if found > 1:
+        why = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+        judge.say(invalid(at[:-1], shown, why))
+    elif not found:
+        why = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+        judge.whole(invalid(at[:-1], shown, why))
+
+
+def _check_files(judge: Judge, spec: Json) -> None:
+    """``validateFileKeyRefVolumes``: files are read from an emptyDir."""
+    volumes = {text(volume, "name"): volume for _, volume in structs(spec, "volumes")}
+    for path, name in judge.pod.files:
+        if name not in volumes:
+            judge.whole(not_found(path, name))
+        elif not _is_empty_dir(volumes[name]):
+            judge.whole(invalid(path, name, "referenced volume must be of type emptyDir"))
+
+
+def _is_empty_dir(volume: Json) -> bool:
+    """Whether it is one, or becomes one because it has no source."""
+    return field(volume, "emptyDir") is not None or not any(isinstance(item, dict) for item in volume.values())
+
+
+_BY_FIELD: Final[tuple[tuple[str, Rule], ...]] = (
+    ("initContainers", check_init_containers),
+    ("ephemeralContainers", check_ephemeral),
+    ("resources", check_pod_resources),
+    ("overhead", check_overhead),
+    ("schedulingGates", lambda judge, value, at: check_gates(judge, value, f"{at}schedulingGates")),
+    ("securityContext", check_sysctls),
+    (
+        "topologySpreadConstraints",
+        lambda judge, value, at: check_spread(judge, value, f"{at}topologySpreadConstraints"),
+    ),
+)
+"""What is asked of one field of a pod."""

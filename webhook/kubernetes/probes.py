@@ -1,0 +1,101 @@
+"""Probes, lifecycle hooks, and what they call."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from webhook.kubernetes.formats import FORMATS
+from webhook.kubernetes.judge import DATA, Judge, one_of, rule, walk
+from webhook.kubernetes.values import Json, field, integer, number, structs, text
+from webhook.schema.fielderror import forbidden, invalid, required
+
+__all__ = ["PROBES", "check_probe", "check_probes", "forbid_probes"]
+
+PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+
+
+def check_probes(judge: Judge, container: Json, at: str) -> None:
+    """The hooks and probes of a container that runs as long as the pod."""
+    hooks = field(container, "lifecycle")
+    if hooks is not None:
+        walk(judge, "Lifecycle", hooks, f"{at}lifecycle.")
+    for key in PROBES:
+        probe = field(container, key)
+        if probe is not None:
+            check_probe(judge, key, probe, f"{at}{key}.")
+
+
+def forbid_probes(judge: Judge, container: Json, at: str) -> None:
+    for key in ("lifecycle", *PROBES):
+        if _is_set(container, key):
+            judge.whole(forbidden(at + key, "may not be set for init containers without restartPolicy=Always"))
+
+
+def _is_set(container: Json, key: str) -> bool:
+    """Whether it is present. A lifecycle with nothing but a stopSignal is dropped: the feature is off."""
+    value = field(container, key)
+    return value is not None and not (key == "lifecycle" and {*value} == {"stopSignal"})
+
+
+def check_probe(judge: Judge, key: str, probe: Json, at: str) -> None:
+    walk(judge, "Probe", probe, at)
+    if key == "readinessProbe":
+        grace = number(probe, "terminationGracePeriodSeconds")
+        if grace is not None:
+            judge.say(invalid(f"{at}terminationGracePeriodSeconds", grace, "must not be set for readinessProbes"))
+    else:
+        wanted = number(probe, "successThreshold") or 1
+        if wanted != 1:
+            judge.say(invalid(f"{at}successThreshold", wanted, "must be 1"))
+
+
+@rule("Probe")
+def _probe(judge: Judge, value: Json, at: str) -> None:
+    _check_handler(judge, value, at, DATA["probes"])
+
+
+@rule("LifecycleHandler")
+def _hook(judge: Judge, value: Json, at: str) -> None:
+    _check_handler(judge, value, at, DATA["hooks"])
+
+
+def _check_handler(judge: Judge, value: Json, at: str, handlers: list[list[str]]) -> None:
+    found = one_of(judge, value, at, handlers, lambda name, item, below: walk(judge, name, item, below), "handler")
+    if not found:
+        judge.whole(required(at[:-1], "must specify a handler type"))
+
+
+@rule("HTTPGetAction")
+def _http(judge: Judge, value: Json, at: str) -> None:
+    _check_port(judge, value, at)
+    for _, header in structs(value, "httpHeaders"):
+        name = text(header, "name")
+        for problem in FORMATS["header"][1](name):
+            judge.say(invalid(f"{at}httpHeaders", name, problem))
+
+
+@rule("TCPSocketAction")
+def _tcp(judge: Judge, value: Json, at: str) -> None:
+    _check_port(judge, value, at)
+
+
+def _check_port(judge: Judge, value: Json, at: str) -> None:
+    """``ValidatePortNumOrName``; Go reads no port as the number 0."""
+    port: Any = value.get("port")
+    if port.__class__ is float:
+        port = integer(port)
+    if value.get("port") is None:
+        for problem in FORMATS["port"][1](0):
+            judge.whole(invalid(f"{at}port", 0, problem))
+    else:
+        kind, problems_of = FORMATS["portName" if isinstance(port, str) else "port"]
+        for problem in problems_of(port) if type(port) is kind else []:
+            judge.say(invalid(f"{at}port", port, problem))
+
+
+@rule("SleepAction")
+def _sleep(judge: Judge, value: Json, at: str) -> None:
+    seconds, grace = number(value, "seconds") or 0, judge.pod.grace
+    if not 0 <= seconds <= grace:
+        why = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
+        judge.whole(invalid(at[:-1], seconds, why))

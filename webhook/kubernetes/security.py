@@ -1,0 +1,227 @@
+"""Security contexts of containers and pods: profiles, sysctls, Windows."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from webhook.kubernetes.formats import relative_path
+from webhook.kubernetes.judge import DATA, Judge, rule
+from webhook.kubernetes.metadata import all_containers
+from webhook.kubernetes.values import Json, field, flag, go_struct, structs, text, texts
+from webhook.schema.fielderror import duplicate, forbidden, invalid, required, too_long
+
+__all__ = ["check_host_process", "check_os", "check_sysctls"]
+
+_SEGMENT: Final = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SYSCTL: Final = rf"({_SEGMENT}[\./])*{_SEGMENT}"
+_is_sysctl: Final = re.compile(_SYSCTL).fullmatch
+_IPC: Final = frozenset(
+    f"kernel.{name}"
+    for name in ("sem", "shm", "shmall", "shmmax", "shmmni", "shm_rmid_forced", "msg", "msgmax", "msgmnb", "msgmni")
+)
+_SWAPPED: Final = str.maketrans("./", "/.")
+_NETBIOS: Final = re.compile(r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}').fullmatch
+_DNS: Final = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+_is_domain: Final = re.compile(rf"{_DNS}(?:\.{_DNS})*").fullmatch
+_has_control: Final = re.compile(r"[\x00-\x1f\x7f]").search
+_has_bad_char: Final = re.compile(r'["/\\:;|=,+*?<>@\[\]]').search
+_is_dots: Final = re.compile("[. ]+").fullmatch
+_SPEC_KIB: Final = 64
+_PROFILE_BYTES: Final = 4095
+_PROFILE: Final = (("Type", "type"), ("LocalhostProfile", "localhostProfile"))
+_CONTEXT: Final = (
+    ("Capabilities", "capabilities"),
+    ("Privileged", "privileged"),
+    ("SELinuxOptions", "seLinuxOptions"),
+    ("WindowsOptions", "windowsOptions"),
+    ("RunAsUser", "runAsUser"),
+    ("RunAsGroup", "runAsGroup"),
+    ("RunAsNonRoot", "runAsNonRoot"),
+    ("ReadOnlyRootFilesystem", "readOnlyRootFilesystem"),
+    ("AllowPrivilegeEscalation", "allowPrivilegeEscalation"),
+    ("ProcMount", "procMount"),
+    ("SeccompProfile", "seccompProfile"),
+    ("AppArmorProfile", "appArmorProfile"),
+)
+_BELOW: Final = {
+    "capabilities": (("Add", "add"), ("Drop", "drop")),
+    "seLinuxOptions": (("User", "user"), ("Role", "role"), ("Type", "type"), ("Level", "level")),
+    "windowsOptions": (
+        ("GMSACredentialSpecName", "gmsaCredentialSpecName"),
+        ("GMSACredentialSpec", "gmsaCredentialSpec"),
+        ("RunAsUserName", "runAsUserName"),
+        ("HostProcess", "hostProcess"),
+    ),
+    "seccompProfile": _PROFILE,
+    "appArmorProfile": _PROFILE,
+}
+
+
+def _shown(context: Json) -> Json:
+    """The context as Go prints it."""
+    below = {
+        key: go_struct(item, _BELOW[key]) for key, item in context.items() if key in _BELOW and isinstance(item, dict)
+    }
+    if "seLinuxOptions" in below:
+        below["seLinuxOptions"].update({name: item or "" for name, item in below["seLinuxOptions"].items()})
+    return go_struct(context | below, _CONTEXT)
+
+
+@rule("SecurityContext")
+def _container(judge: Judge, value: Json, at: str) -> None:
+    if judge.pod.host_users and value.get("procMount") == "Unmasked":
+        judge.whole(invalid(f"{at}procMount", "Unmasked", "`hostUsers` must be false to use `Unmasked`"))
+    if flag(value, "allowPrivilegeEscalation") is not False:
+        return
+    if flag(value, "privileged"):
+        why = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
+        judge.say(invalid(at[:-1], _shown(value), why))
+    if "CAP_SYS_ADMIN" in texts(field(value, "capabilities") or {}, "add"):
+        why = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
+        judge.say(invalid(at[:-1], _shown(value), why))
+
+
+@rule("SeccompProfile")
+def _seccomp(judge: Judge, value: Json, at: str) -> None:
+    kind, profile = text(value, "type"), value.get("localhostProfile")
+    if kind != "Localhost":
+        if isinstance(profile, str):
+            shown = go_struct(value | {"type": kind}, _PROFILE)
+            judge.say(invalid(f"{at}localhostProfile", shown, "can only be set when seccomp type is Localhost"))
+    elif profile is None:
+        judge.whole(required(f"{at}localhostProfile", "must be set when seccomp type is Localhost"))
+    elif isinstance(profile, str):
+        for problem in relative_path(profile):
+            judge.say(invalid(f"{at}localhostProfile", profile, problem))
+
+
+@rule("AppArmorProfile")
+def _app_armor(judge: Judge, value: Json, at: str) -> None:
+    kind, profile, path = text(value, "type"), value.get("localhostProfile"), f"{at}localhostProfile"
+    if kind in ("RuntimeDefault", "Unconfined"):
+        if isinstance(profile, str):
+            judge.say(invalid(path, profile, "can only be set when AppArmor type is Localhost"))
+    elif kind != "Localhost":
+        return
+    elif not isinstance(profile, str) or not profile:
+        judge.whole(required(path, "must be set when AppArmor type is Localhost"))
+    else:
+        if profile != profile.strip():
+            judge.say(invalid(path, profile, "must not be padded with whitespace"))
+        if len(profile.encode(errors="replace")) > _PROFILE_BYTES:
+            judge.say(too_long(path, _PROFILE_BYTES))
+
+
+@rule("WindowsSecurityContextOptions")
+def _windows(judge: Judge, value: Json, at: str) -> None:
+    spec, user = value.get("gmsaCredentialSpec"), value.get("runAsUserName")
+    if isinstance(spec, str):
+        if not spec:
+            judge.say(invalid(f"{at}gmsaCredentialSpec", spec, "gmsaCredentialSpec cannot be an empty string"))
+        elif len(spec.encode(errors="replace")) > _SPEC_KIB * 1024:
+            why = f"gmsaCredentialSpec size must be under {_SPEC_KIB} KiB"
+            judge.say(invalid(f"{at}gmsaCredentialSpec", spec, why))
+    if isinstance(user, str):
+        for problem in _user_problems(user):
+            judge.say(invalid(f"{at}runAsUserName", user, f"runAsUserName{problem}"))
+
+
+def _user_problems(value: str) -> list[str]:
+    domain, slash, user = value.rpartition("\\")
+    if not value:
+        return [" cannot be an empty string"]
+    if _has_control(value):
+        return [" cannot contain control characters"]
+    if "\\" in domain:
+        return [" cannot contain more than one backslash"]
+    problems = []
+    if len(domain.encode(errors="replace")) >= 256:
+        problems.append("'s Domain length must be under 256 characters")
+    if slash and not (_NETBIOS(domain) or _is_domain(domain)):
+        problems.append("'s Domain doesn't match the NetBios nor the DNS format")
+    if not user:
+        problems.append("'s User cannot be empty")
+    elif len(user.encode(errors="replace")) > 104:
+        problems.append("'s User length must not be longer than 104 characters")
+    if _is_dots(user):
+        problems.append("'s User cannot contain only periods or spaces")
+    if _has_bad_char(user):
+        problems.append("'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]")
+    return problems
+
+
+def check_sysctls(judge: Judge, spec: Json, at: str) -> None:
+    """``validateSysctls``: names, and none of a namespace that the pod shares with its node."""
+    seen: set[str] = set()
+    path = f"{at}securityContext.sysctls"
+    for index, sysctl in structs(field(spec, "securityContext") or {}, "sysctls"):
+        own, name = f"{path}[{index}].name", text(sysctl, "name")
+        if not name:
+            judge.say(required(own))
+        elif len(name.encode(errors="replace")) > 253 or not _is_sysctl(name):
+            judge.say(invalid(own, name, f"must have at most 253 characters and match regex ^{_SYSCTL}$"))
+        elif name in seen:
+            judge.say(duplicate(own, name))
+        seen.add(name)
+        shared = {"net": "hostNetwork", "ipc": "hostIPC"}.get(_namespace(name), "")
+        if shared and flag(spec, shared):
+            judge.say(invalid(own, name, f"may not be specified when '{shared}' is true"))
+
+
+def _namespace(sysctl: str) -> str:
+    first = next((char for char in sysctl if char in "./"), ".")
+    name = (sysctl.translate(_SWAPPED) if first == "/" else sysctl).partition("*")[0]
+    if name.startswith("net."):
+        return "net"
+    return "ipc" if name in _IPC or name.startswith("fs.mqueue.") else ""
+
+
+def check_host_process(judge: Judge, spec: Json, at: str) -> None:
+    """``validateWindowsHostProcessPod``: all containers are host processes, or none is."""
+    if judge.part:
+        return
+    pod, count, hosts = _host_process(spec), 0, 0
+    for path, container in all_containers(spec, at):
+        own = _host_process(container)
+        count += 1
+        hosts += bool(pod if own is None else own)
+        if pod is not None and own is not None and pod != own:
+            why = f"pod hostProcess value must be identical if both are specified, was {str(pod).lower()}"
+            judge.whole(invalid(f"{path}securityContext.windowsOptions.hostProcess", own, why))
+    if hosts and hosts != count:
+        why = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
+        judge.whole(invalid(at[:-1], "", why))
+    if hosts and not flag(spec, "hostNetwork"):
+        why = "hostNetwork must be true if pod contains any hostProcess containers"
+        judge.whole(invalid(f"{at}hostNetwork", False, why))
+
+
+def _host_process(value: Json) -> bool | None:
+    return flag(field(field(value, "securityContext") or {}, "windowsOptions") or {}, "hostProcess")
+
+
+def check_os(judge: Judge, spec: Json, at: str) -> None:
+    """``validateLinux`` and ``validateWindows``: fields of the other system."""
+    contexts = [(f"{at}securityContext.", field(spec, "securityContext") or {}, DATA["windows"]["pod"])]
+    contexts += [
+        (f"{path}securityContext.", field(container, "securityContext") or {}, DATA["windows"]["container"])
+        for path, container in all_containers(spec, at, judge.runners)
+    ]
+    if judge.pod.os == "linux":
+        for path, context, _ in contexts:
+            if field(context, "windowsOptions") is not None:
+                judge.say(forbidden(f"{path}windowsOptions", "windows options cannot be set for a linux pod"))
+        return
+    for path, context, keys in contexts:
+        for key in keys:
+            if context.get(key) is not None:
+                judge.say(forbidden(path + key, "cannot be set for a windows pod"))
+    if (field(spec, "securityContext") or {}).get("sysctls"):
+        judge.say(forbidden(f"{at}securityContext.sysctls", "cannot be set for a windows pod"))
+    for key in ("hostUsers", "shareProcessNamespace"):
+        if spec.get(key) is not None:
+            judge.say(forbidden(at + key, "cannot be set for a windows pod"))
+    for key in ("hostPID", "hostIPC"):
+        if spec.get(key):
+            judge.say(forbidden(at + key, "cannot be set for a windows pod"))

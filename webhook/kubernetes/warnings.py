@@ -1,0 +1,260 @@
+"""Kubernetes' own warnings of a pod template: what is accepted, and does not do what its author expects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
+from typing import Any, Final
+
+from webhook.golang.errors import GoError
+from webhook.golang.names import label_value
+from webhook.golang.netip import parse_address
+from webhook.golang.strconv import quote
+from webhook.kubernetes.judge import DATA
+from webhook.kubernetes.metadata import APP_ARMOR, SECCOMP, SECCOMP_POD, all_containers
+from webhook.kubernetes.overlaps import LISTING, Warned, conflicting_ports, overlapping_paths
+from webhook.kubernetes.resources import fractional
+from webhook.kubernetes.values import Json, field, number, quantities, structs, text, texts
+
+__all__ = ["Warned", "template_warnings", "warned"]
+
+_LABELS: Final[dict[str, str]] = DATA["deprecatedLabels"]
+_VOLUMES: Final[dict[str, str]] = DATA["deprecatedVolumes"]
+_NOTES: Final[dict[str, str]] = DATA["deprecatedAnnotations"]
+_NAMES: Final = frozenset(DATA["shapes"]["PodSpec"])
+_LISTED: Final = frozenset({*_VOLUMES, *LISTING, "ephemeral"})
+"""Sources of volumes that Kubernetes may warn of."""
+_REQUIRED, _PREFERRED = (
+    "requiredDuringSchedulingIgnoredDuringExecution",
+    "preferredDuringSchedulingIgnoredDuringExecution",
+)
+_NO_POD: Final = "a null labelSelector results in matching no pod"
+_BYTES: Final = ("memory", "ephemeral-storage")
+
+
+def warned(kind: str, value: Any, path: str, *, part: bool = False) -> list[tuple[str, str]]:
+    """Kubernetes' warnings of a value of this type: the path, and the text. ``part`` as for ``validate``."""
+    found = _KINDS.get(kind)
+    if found is None or not isinstance(value, dict):
+        return []
+    told = found(value, f"{path}." if path else "")
+    if not part:
+        told = chain(told, _KINDS_OF_WHOLES.get(kind, _nothing)(value, f"{path}." if path else ""))
+    return [(field or path, text) for field, text, is_certain in told if is_certain or not part]
+
+
+def template_warnings(template: Json, at: str) -> Iterator[Warned]:
+    """``GetWarningsForPodTemplate``."""
+    meta, spec = field(template, "metadata") or {}, field(template, "spec") or {}
+    notes = field(meta, "annotations") or {}
+    for key in notes:
+        if key in _NOTES:
+            yield f"{at}metadata.annotations[{key}]", _NOTES[key], True
+    yield from _old_profiles(notes, spec, f"{at}metadata.annotations")
+    yield from pod_warnings(spec, f"{at}spec.")
+    yield from whole_pod_warnings(spec, f"{at}spec.")
+
+
+def _old_profiles(notes: Json, spec: Json, path: str) -> Iterator[Warned]:
+    pod = field(spec, "securityContext") or {}
+    seccomp = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+    if SECCOMP_POD in notes and field(pod, "seccompProfile") is None:
+        yield f"{path}[{SECCOMP_POD}]", seccomp, False
+    for _, container in all_containers(spec, ""):
+        own, name = field(container, "securityContext") or {}, text(container, "name")
+        if SECCOMP + name in notes and field(own, "seccompProfile") is None:
+            yield f"{path}[{SECCOMP}{name}]", seccomp, False
+        note = notes.get(APP_ARMOR + name)
+        if note is not None and field(own, "appArmorProfile") is None:
+            profile = field(pod, "appArmorProfile")
+            if profile is None or profile != _profile(str(note)):
+                yield (
+                    f"{path}[{APP_ARMOR}{name}]",
+                    'deprecated since v1.30; use the "appArmorProfile" field instead',
+                    False,
+                )
+
+
+def _profile(note: str) -> Json | None:
+    kind = {"unconfined": "Unconfined", "runtime/default": "RuntimeDefault"}.get(note)
+    if kind:
+        return {"type": kind}
+    local = note.removeprefix("localhost/")
+    return {"type": "Localhost", "localhostProfile": local} if local and local != note else None
+
+
+def pod_warnings(spec: Json, at: str) -> Iterator[Warned]:
+    """``warningsForPodSpecAndMeta``, without what needs the annotations."""
+    if _NAMES.isdisjoint(spec):
+        return
+    for key in field(spec, "nodeSelector") or {}:
+        if key in _LABELS:
+            yield f"{at}nodeSelector[{key}]", _LABELS[key], True
+    if "affinity" in spec:
+        yield from affinity_warnings(field(spec, "affinity") or {}, f"{at}affinity.")
+    for index, spread in structs(spec, "topologySpreadConstraints"):
+        path, key = f"{at}topologySpreadConstraints[{index}].", text(spread, "topologyKey")
+        if key in _LABELS:
+            yield f"{path}topologyKey", f"{key} is {_LABELS[key]}", True
+        if field(spread, "labelSelector") is None:
+            yield f"{path}labelSelector", _NO_POD, False
+    for index, volume in structs(spec, "volumes"):
+        if not _LISTED.isdisjoint(volume):
+            yield from volume_warnings(volume, f"{at}volumes[{index}].")
+    yield from _repeated(spec, at)
+    if "overhead" in spec:
+        yield from _fractions(quantities(spec, "overhead"), f"{at}overhead")
+    for path, container in all_containers(spec, at):
+        yield from container_warnings(container, path)
+    if (number(spec, "terminationGracePeriodSeconds") or 0) < 0:
+        why = "must be >= 0; negative values are invalid and will be treated as 1"
+        yield f"{at}terminationGracePeriodSeconds", why, True
+    for index, server in enumerate(texts(field(spec, "dnsConfig") or {}, "nameservers")):
+        yield from _address(server, f"{at}dnsConfig.nameservers[{index}]")
+    for index, alias in structs(spec, "hostAliases"):
+        yield from _address(text(alias, "ip"), f"{at}hostAliases[{index}].ip")
+
+
+def affinity_warnings(affinity: Json, at: str) -> Iterator[Warned]:
+    """Old labels of nodes, values that no label can have, and terms that select no pod."""
+    node = field(affinity, "nodeAffinity") or {}
+    required = f"{at}nodeAffinity.{_REQUIRED}.nodeSelectorTerms"
+    for index, term in structs(field(node, _REQUIRED) or {}, "nodeSelectorTerms"):
+        yield from _term(term, f"{required}[{index}]")
+    for index, weighted in structs(node, _PREFERRED):
+        path = f"{at}nodeAffinity.{_PREFERRED}[{index}].preference"
+        yield from _term(field(weighted, "preference") or {}, path, values=True)
+    for key in ("podAffinity", "podAntiAffinity"):
+        pod = field(affinity, key) or {}
+        for index, term in structs(pod, _REQUIRED):
+            if field(term, "labelSelector") is None:
+                yield f"{at}{key}.{_REQUIRED}[{index}].labelSelector", _NO_POD, True
+        for index, weighted in structs(pod, _PREFERRED):
+            if field(field(weighted, "podAffinityTerm") or {}, "labelSelector") is None:
+                yield f"{at}{key}.{_PREFERRED}[{index}].podAffinityTerm.labelSelector", _NO_POD, True
+
+
+def _term(term: Json, path: str, *, values: bool = False) -> Iterator[Warned]:
+    for index, requirement in structs(term, "matchExpressions"):
+        own, key = f"{path}.matchExpressions[{index}]", text(requirement, "key")
+        if key in _LABELS:
+            yield f"{own}.key", f"{key} is {_LABELS[key]}", True
+        for place, value in enumerate(texts(requirement, "values") if values else []):
+            for problem in label_value(value):
+                yield f"{own}.values[{place}]", f"{value} is invalid, {problem}", True
+
+
+def volume_warnings(volume: Json, at: str) -> Iterator[Warned]:
+    """Sources that are gone, fractions of a byte, files that hide others."""
+    for key in volume.keys() & _VOLUMES.keys():
+        if field(volume, key) is not None:
+            yield at + ("storageOS" if key == "storageos" else key), _VOLUMES[key], True
+    if "ephemeral" in volume:
+        yield from _claim_warnings(volume, at)
+    if volume.keys() & LISTING:
+        for warning in overlapping_paths(volume):
+            yield "", warning, True
+
+
+def _claim_warnings(volume: Json, at: str) -> Iterator[Warned]:
+    claim = field(field(field(volume, "ephemeral") or {}, "volumeClaimTemplate") or {}, "spec") or {}
+    for kind in ("requests", "limits"):
+        storage = quantities(field(claim, "resources") or {}, kind).get("storage")
+        if storage is not None and fractional(storage):
+            path = f"{at}ephemeral.volumeClaimTemplate.spec.resources.{kind}[storage]"
+            yield path, f"fractional byte value {quote(str(storage))} is invalid, must be an integer", True
+
+
+def _repeated(spec: Json, at: str) -> Iterator[Warned]:
+    for key, name, noun in (("hostAliases", "ip", "ip"), ("imagePullSecrets", "name", "name")):
+        seen: set[str] = set()
+        for index, item in structs(spec, key):
+            value = text(item, name)
+            if value in seen:
+                yield f"{at}{key}[{index}].{name}", f"duplicate {noun} {quote(value)}", False
+            seen.add(value)
+            if key == "imagePullSecrets" and not value:
+                yield f"{at}{key}[{index}].name", 'invalid empty name ""', True
+
+
+def container_warnings(container: Json, at: str) -> Iterator[Warned]:
+    """Fractions of a byte."""
+    resources = field(container, "resources") or {}
+    for kind in ("limits", "requests"):
+        amounts = resources.get(kind)
+        if isinstance(amounts, dict):
+            wanted = {name: amounts[name] for name in _BYTES if name in amounts}
+            yield from _fractions(quantities({kind: wanted}, kind), f"{at}resources.{kind}")
+
+
+def whole_pod_warnings(spec: Json, at: str) -> Iterator[Warned]:
+    """Variables and ports that hide others: none of them is certain in a part."""
+    for path, container in all_containers(spec, at):
+        yield from hidden_variables(container, path)
+    yield from conflicting_ports(spec, at)
+
+
+def hidden_variables(container: Json, at: str) -> Iterator[Warned]:
+    """Variables of a container that hide others."""
+    variables = container.get("env") or ()
+    try:
+        if len({variable["name"] for variable in variables}) == len(variables):
+            return
+    except (KeyError, TypeError):
+        pass  # of the wrong type, or absent
+    seen: set[str] = set()
+    for index, variable in structs(container, "env"):
+        name, value = text(variable, "name"), text(variable, "value")
+        reference = f"$({name})"
+        extends = reference in value and value != reference and field(variable, "valueFrom") is None
+        if name in seen and not extends:
+            why = f"hides previous definition of {quote(name)}, which may be dropped when using apply"
+            yield f"{at}env[{index}]", why, False
+        seen.add(name)
+
+
+def _fractions(amounts: Json, path: str) -> Iterator[Warned]:
+    for name in _BYTES:
+        amount = amounts.get(name)
+        if amount is not None and fractional(amount):
+            yield f"{path}[{name}]", f"fractional byte value {quote(str(amount))} is invalid, must be an integer", True
+
+
+def _address(value: str, path: str) -> Iterator[Warned]:
+    try:
+        printed = str(parse_address(value))
+    except GoError:
+        return
+    if ":" in value and printed != value:
+        yield path, f"IPv6 address {quote(value)} should be in RFC 5952 canonical format ({quote(printed)})", True
+
+
+def _nothing(_: Json, __: str) -> Iterator[Warned]:
+    return iter(())
+
+
+def _resource_warnings(value: Json, at: str) -> Iterator[Warned]:
+    return container_warnings({"resources": value}, at.removesuffix("resources."))
+
+
+def _node_warnings(value: Json, at: str) -> Iterator[Warned]:
+    return affinity_warnings({"nodeAffinity": value}, at.removesuffix("nodeAffinity."))
+
+
+_KINDS: Final[Mapping[str, Callable[[Json, str], Iterator[Warned]]]] = {
+    "PodTemplateSpec": template_warnings,
+    "PodSpec": pod_warnings,
+    "Container": container_warnings,
+    "InitContainer": container_warnings,
+    "Volume": volume_warnings,
+    "Affinity": affinity_warnings,
+    "NodeAffinity": _node_warnings,
+    "ResourceRequirements": _resource_warnings,
+}
+
+_KINDS_OF_WHOLES: Final[Mapping[str, Callable[[Json, str], Iterator[Warned]]]] = {
+    "PodSpec": whole_pod_warnings,
+    "Container": hidden_variables,
+    "InitContainer": hidden_variables,
+}
+"""What only the whole shows."""

@@ -1,0 +1,21 @@
+"""The API server's part of a request, for files: definitions, decoding, merging and the validation of metadata."""
+
+from webhook.library.apiserver.apply import applied, as_applied
+from webhook.library.apiserver.builtin import is_builtin
+from webhook.library.apiserver.definitions import Definitions, is_definition, read_definitions
+from webhook.library.apiserver.receive import Received, kind_of, metadata_causes, placed, receive, stored_object
+
+__all__ = [
+    "Definitions",
+    "Received",
+    "applied",
+    "as_applied",
+    "is_builtin",
+    "is_definition",
+    "kind_of",
+    "metadata_causes",
+    "placed",
+    "read_definitions",
+    "receive",
+    "stored_object",
+]

@@ -1,0 +1,200 @@
+"""Which findings depend on an unknown value, and are therefore not said."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final, TypeVar
+
+from webhook.admission import Cause, Decision, Warn
+from webhook.admission.stamp import ANNOTATION
+from webhook.catalog import Catalog, KnownKind
+from webhook.cel import Budget, Program
+from webhook.cel.values import escape
+from webhook.cluster import ClusterView
+from webhook.engine import POD_CODES
+from webhook.facts.settings import Settings
+from webhook.kubernetes import pod_places, spots
+from webhook.library.unknown.narrowing import NOTHING, Narrowing, Undecided, is_read, tells
+from webhook.library.unknown.standins import filled, name_of, restored
+from webhook.library.unknown.substitution import Keys, unknown_in
+from webhook.library.unknown.world import NAMES, World, any_meet
+from webhook.manifests.places import keys
+from webhook.policy import SELF, Reads, ValidationRule, field_path
+from webhook.schema import FieldError, RuleNode, RuleRun
+
+__all__ = ["Unjudged"]
+
+_DUPLICATE: Final = "FieldValueDuplicate"
+_JUNCTORS: Final = "must validate"
+Said = TypeVar("Said", Cause, Warn)
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """What is not judged of one object: its unknown values, and what depends on them or on those of other objects."""
+
+    kind: KnownKind | None
+    unknown: Mapping[Keys, str]
+    world: World
+
+    @classmethod
+    def of(cls, value: dict[str, Any], kind: KnownKind | None, world: World) -> Unjudged:
+        return cls(kind, unknown_in(value), world)
+
+    def stand_in(self, value: dict[str, Any]) -> dict[str, Any]:
+        """The object with valid values instead of the unknown ones."""
+        found: dict[str, Any] = filled(value, self.unknown, None if self.kind is None else self.kind.schema.raw)
+        return found
+
+    def narrowing(
+        self,
+        catalog: Catalog,
+        sent: dict[str, Any],
+        old: dict[str, Any] | None,
+        view: ClusterView,
+        settings: Settings,
+    ) -> Narrowing | None:
+        """What tells which rules are undecided; None if none can be. ``sent`` is the object with stand-ins."""
+        if self.kind is None or not (self.unknown or self.world.unknown):
+            return None
+        return Narrowing(self.kind, catalog, self.unknown, self.world, sent, old, view, settings)
+
+    def decided(
+        self, decision: Decision, judged: dict[str, Any], written: dict[str, Any], undecided: Undecided
+    ) -> Decision:
+        """The decision without what depends on unknown values, about the object as it is written.
+
+        ``judged`` is the object with stand-ins.
+        """
+        if not self.unknown and undecided == NOTHING:
+            return decision
+        findings, obj = _Findings(self.kind, self.unknown, undecided, judged), decision.object
+        return replace(
+            decision,
+            object=None if obj is None else self.written(obj, written),
+            causes=tuple(findings.kept(decision.causes)),
+            warnings=tuple(findings.kept(decision.warnings)),
+        )
+
+    def written(self, obj: dict[str, Any], file: dict[str, Any]) -> dict[str, Any]:
+        """An object with the unknown values as the file has them, instead of stand-ins.
+
+        It has no stamp: the one of stand-ins is not that of the object.
+        """
+        if not self.unknown:
+            return obj
+        paths = [path for path in self.unknown if path != ("metadata",)]
+        found: dict[str, Any] = restored(obj, paths, file)
+        metadata = dict(found["metadata"])
+        metadata["annotations"] = {
+            key: item for key, item in (metadata.get("annotations") or {}).items() if key != ANNOTATION
+        }
+        if not metadata["annotations"]:
+            del metadata["annotations"]
+        return {**found, "metadata": metadata}
+
+
+class _Findings:
+    """The findings of one object, some of which depend on its unknown values or on leaves that are undecided."""
+
+    def __init__(
+        self, kind: KnownKind | None, unknown: Mapping[Keys, str], undecided: Undecided, judged: dict[str, Any]
+    ) -> None:
+        self._kind, self._unknown, self._undecided, self._judged = kind, unknown, undecided, judged
+        self._paths = (*unknown, *undecided.leaves)
+
+    def kept(self, found: Iterable[Said]) -> Iterator[Said]:
+        """The findings that hold for every value, with what is written instead of a stand-in."""
+        names = {name_of(text): text for text in self._unknown.values()}
+        for each in found:
+            if not (self._is_about(each) or self._is_undecided(each)):
+                message = each.message
+                for name, text in names.items():
+                    message = message.replace(name, text)
+                yield each if message == each.message else replace(each, message=message)
+
+    def _is_about(self, found: Cause | Warn) -> bool:
+        """Whether a finding is about an unknown value, or about something above it that it decides."""
+        at = tuple(keys(found.field))
+        for path in self._paths:
+            above = path[: len(at)] == at
+            if at[: len(path)] == path or (above and at[:1] == ("metadata",) and not found.code):
+                return True
+            if above and isinstance(found, Cause) and (found.reason == _DUPLICATE or _JUNCTORS in found.message):
+                return True
+        return False
+
+    def _is_undecided(self, found: Cause | Warn) -> bool:
+        """Whether a rule that has read an unknown value says it: a policy's, of pods, or the definition's own."""
+        if found.code in POD_CODES:
+            return any(_is_within(found.field, [each]) for each in self._pods)
+        rules = () if self._kind is None or not found.code else self._kind.policy.validations
+        at = tuple(keys(found.field))
+        read = any(rule.code == found.code and _is_at(rule, at) and self._is_read(rule, at) for rule in rules)
+        return read or (found.field, found.message) in self._tainted
+
+    def _is_read(self, rule: ValidationRule, at: Keys) -> bool:
+        """Whether a rule at a node reads an unknown value below it, or its message any: it would be another text.
+
+        A message shows the object's name and namespace as they are written.
+        """
+        assert self._kind is not None
+        policy = self._kind.policy
+        if any(not each.facts.isdisjoint(self._undecided.facts) for each in rule.texts):
+            return True
+        texts, conditions = policy.reads(rule, texts=True), policy.reads(rule)
+        if tells(policy, rule, texts, self._undecided.leaves):
+            return True
+        shown, depth = [path for path in self._paths if path not in NAMES], len(rule.at.keys)
+        below = [path[depth:] for path in self._paths if not rule.at.single and at[:depth] == path[:depth]]
+        return any(is_read(path, texts) for path in shown) or any(
+            (SELF, *map(str, path)) in reads for path in below for reads in (conditions, texts)
+        )
+
+    @cached_property
+    def _pods(self) -> list[Keys]:
+        """The pods and parts of pods with an unknown value: what Kubernetes says of one field depends on others."""
+        place = None if self._kind is None else pod_places(self._kind.schema.root, self._kind.policy.pod_types)
+        paths = [] if place is None else [tuple(keys(spot.path)) for spot in spots(place, self._judged)]
+        return [each for each in paths if any_meet(self._paths, [each])]
+
+    @cached_property
+    def _tainted(self) -> set[tuple[str, str]]:
+        """The errors of the definition's own rules (``x-kubernetes-validations``) that read an unknown value."""
+        rules = None if self._kind is None else self._kind.schema.rules
+        if rules is None:
+            return set()
+        errors = (each for path in self._paths for each in _errors_that_read(rules, self._judged, path))
+        return {("" if each.field == "<nil>" else each.field, each.body()) for each in errors}
+
+
+def _errors_that_read(rules: RuleNode, obj: Any, path: Keys) -> Iterator[FieldError]:
+    """The errors of the rules at and above a path that read the value there."""
+    node: RuleNode | None = rules
+    for depth, key in enumerate((*path, "")):
+        if node is None or obj is None:
+            return
+        below = (SELF, *(escape(str(each)) or str(each) for each in path[depth:]))
+        reading = tuple(each for each in node.rules if each.program is not None and below in _reads_of(each.program))
+        run = RuleRun(Budget())
+        run.validate(RuleNode(node.node, reading), obj, path=field_path(path[:depth]))
+        yield from run.errors
+        if depth < len(path):
+            node = node.items if isinstance(key, int) else node.properties.get(key, node.additional)
+            obj = obj[key] if isinstance(key, int) else obj.get(key)  # absent: a default may set it
+
+
+def _reads_of(program: Program) -> Reads:
+    return Reads.of([program.tree()], {}, {SELF: (SELF,), "oldSelf": (SELF,)})
+
+
+def _is_at(rule: ValidationRule, at: Keys) -> bool:
+    """Whether a rule is about a field; rules of one code are about several."""
+    return len(at) >= len(rule.at.keys) and any_meet([at], [rule.at.keys])
+
+
+def _is_within(field: str, places: Collection[Keys]) -> bool:
+    at = tuple(keys(field))
+    return any(at[: len(each)] == each for each in places)
