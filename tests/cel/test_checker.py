@@ -10,7 +10,6 @@ from webhook.cel.environment import Environment
 from webhook.cel.errors import CompileFailure, FoldingFailure, ResultFailure
 from webhook.cel.syntax.parser import parse
 from webhook.cel.types import BOOL, DYN, INT, STRING, list_of, map_of, object_of, optional_of
-from webhook.cel.typing.literals import walk
 
 SCHEMA = {
     "type": "object",
@@ -131,7 +130,7 @@ def test_an_error_shows_its_line_and_column():
 def test_every_node_has_a_type():
     source = "self.items.exists_one(x, x.name == self.?gpu.optMap(g, string(g.count)).orValue('')) ? {'a': [1]} : {}"
     checked = ENV.check(source)
-    assert all(node in checked.types for node in walk(checked.expr))
+    assert all(node in checked.types for node in checked.expr.walk())
 
 
 def test_a_call_knows_its_overloads():

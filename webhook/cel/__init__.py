@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from webhook.cel.library.jsonpatch import JSON_PATCH
     from webhook.cel.limits import Steps
     from webhook.cel.program import MATCH_CONDITIONS_BUDGET, PER_CALL_LIMIT, RUNTIME_BUDGET, Budget, Program
-    from webhook.cel.typing.literals import children, walk
     from webhook.cel.typing.schematypes import MAX_REQUEST, Declared, declare, type_of_schema
     from webhook.cel.versions import COMPATIBLE, LATEST, Version
 
@@ -62,11 +61,9 @@ __all__ = [
     "ResultFailure",
     "Steps",
     "Version",
-    "children",
     "declare",
     "type_of_schema",
     "types",
-    "walk",
 ]
 
 _MODULES: Final = {
@@ -75,7 +72,6 @@ _MODULES: Final = {
     "GLOBALS": "codegen.runtime",
     "JSON_PATCH": "library.jsonpatch",
     **dict.fromkeys(("Authorizer", "Decision", "Question", "ResourceCheck"), "library.authorizer"),
-    **dict.fromkeys(("children", "walk"), "typing.literals"),
     **dict.fromkeys(("MAX_REQUEST", "Declared", "declare", "type_of_schema"), "typing.schematypes"),
     "MATCH_CONDITIONS_BUDGET": "program",
     "PER_CALL_LIMIT": "program",

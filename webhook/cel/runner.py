@@ -48,7 +48,6 @@ from webhook.cel.types import (
     list_of,
     map_of,
 )
-from webhook.cel.typing.literals import walk
 from webhook.cel.values.celpython import from_celpy, to_celpy
 
 if TYPE_CHECKING:
@@ -157,7 +156,7 @@ class KubernetesRunner(celpy.Runner):
         """The environment with all variables of the expression."""
         env = self.kubernetes
         types = env.declarations().constants
-        for name in {node.name.removeprefix(".") for node in walk(parse(self.source)) if isinstance(node, Ident)}:
+        for name in {node.name.removeprefix(".") for node in parse(self.source).walk() if isinstance(node, Ident)}:
             if name not in types:
                 env = _annotated(env, name, self.environment.annotations.get(name))
         return env

@@ -7,7 +7,7 @@ from graphlib import CycleError
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from webhook.admission.errors import CatalogError, Problem
-from webhook.cel import CompileFailure, Environment, type_of_schema, walk
+from webhook.cel import CompileFailure, Environment, type_of_schema
 from webhook.cel.syntax import Expr, Ident, Select
 from webhook.cel.types import BOOL, DYN, STRING, Type
 from webhook.kubernetes import DECLARED
@@ -355,7 +355,7 @@ def _as_json(leaf: Schema) -> Schema:
 def _selected(root: Expr) -> dict[str, list[str]]:
     """The fields that an expression reads of ``variables`` and ``facts``, by name."""
     found: dict[str, list[str]] = {}
-    for node in walk(root):
+    for node in root.walk():
         if isinstance(node, Select) and isinstance(node.operand, Ident):
             found.setdefault(node.operand.name, []).append(node.field)
     return found

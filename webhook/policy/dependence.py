@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from webhook.cel import walk
 from webhook.cel.syntax import Const, Expr, Select
 from webhook.cel.values import unescape
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
@@ -93,7 +92,7 @@ def _is_above(one: Keys, other: Keys) -> bool:
 
 
 def _names(tree: Expr) -> Iterator[str]:
-    for node in walk(tree):
+    for node in tree.walk():
         if isinstance(node, Select):
             yield unescape(node.field) or node.field
         elif isinstance(node, Const) and isinstance(node.value, str):

@@ -13,7 +13,6 @@ from typing import Any, Final
 from lark import Token
 
 from webhook.admission import patch
-from webhook.cel import walk
 from webhook.cel.library.shown import written
 from webhook.cel.syntax import Ident, parse, position
 from webhook.cel.syntax.grammar import parser
@@ -119,7 +118,7 @@ def _absent(node: str, keys: Keys) -> str:
 
 def _with_self(source: str, place: str) -> str:
     """An expression with its ``self`` replaced."""
-    found = {node.pos for node in walk(parse(source)) if isinstance(node, Ident) and node.name == "self"}
+    found = {node.pos for node in parse(source).walk() if isinstance(node, Ident) and node.name == "self"}
     for start in sorted(found, reverse=True):
         source = source[:start] + place + source[start + len("self") :]
     return source

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from webhook.cel import children
 from webhook.cel.syntax import Call, Const, Expr, Ident, ListExpr, MapExpr, Select
 
 __all__ = ["FACTS", "OBJECT", "SELF", "Keys", "Reads"]
@@ -66,7 +65,7 @@ class _Collector:
         elif isinstance(node, Select) and _is_variable(node):
             self.collect(self._variables[node.field])
         else:
-            for child in children(node):
+            for child in node.children:
                 self.collect(child)
 
     def _path(self, node: Expr) -> Keys | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from webhook.cel import children, type_of_schema, walk
+from webhook.cel import type_of_schema
 from webhook.cel.syntax import Call, Comprehension, Expr, Ident
 from webhook.cel.types import DYN
 from webhook.policy.environments import node_at
@@ -41,13 +41,13 @@ def unreadable(tree: Expr, variables: Mapping[str, Expr], schema: Schema, node: 
 
 def _misused(tree: Expr, names: set[str]) -> Iterator[str]:
     """The names that are used for more than a comparison. Variables of a loop over such data are among them."""
-    loops = [node for node in walk(tree) if isinstance(node, Comprehension)]
+    loops = [node for node in tree.walk() if isinstance(node, Comprehension)]
     for loop in loops:
         if isinstance(loop.iter_range, Ident) and loop.iter_range.name in names:
             names.add(loop.iter_var2 or loop.iter_var)
-    for node in walk(tree):
+    for node in tree.walk():
         if not isinstance(node, Comprehension) and not (isinstance(node, Call) and node.function in _ALLOWED):
-            yield from (each.name for each in children(node) if isinstance(each, Ident) and each.name in names)
+            yield from (each.name for each in node.children if isinstance(each, Ident) and each.name in names)
 
 
 def _open_node(schema: Schema, keys: Keys) -> Keys | None:

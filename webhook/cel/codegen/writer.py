@@ -15,7 +15,6 @@ from webhook.cel.codegen.code import CLASSES, Block, Code, Unsupported, is_not_o
 from webhook.cel.codegen.runtime import matching
 from webhook.cel.syntax.ast import Call, Expr, Ident, Select
 from webhook.cel.types import DYN, Type
-from webhook.cel.typing.literals import children
 from webhook.cel.values.nodes import COMPOSITE, Node
 from webhook.golang.errors import GoError
 
@@ -227,7 +226,7 @@ def _paths_of_tests(expr: Expr) -> Iterator[str]:
         part = pending.pop()
         if isinstance(part, Select) and part.test_only:
             yield path_of_test(part)
-        pending += children(part)
+        pending += part.children
 
 
 def path_of_test(expr: Expr) -> str:

@@ -10,7 +10,6 @@ from webhook.cel.interpreter.compiler import Compiler, Forms, MakeObject
 from webhook.cel.interpreter.frame import UNSET, Frame, Run
 from webhook.cel.limits import DEEP_RECURSION
 from webhook.cel.syntax.ast import Call, Comprehension, Const, Expr, Ident, ListExpr, MapExpr, Select, StructExpr
-from webhook.cel.typing.literals import children
 
 if TYPE_CHECKING:
     from webhook.cel.typing.checker import Checked
@@ -74,7 +73,7 @@ def plan(
 def _is_deep(expr: Expr) -> bool:
     level, depth = {expr}, 0
     while level:
-        level, depth = {child for parent in level for child in children(parent)}, depth + 1
+        level, depth = {child for parent in level for child in parent.children}, depth + 1
     return depth > _DEEP
 
 

@@ -10,10 +10,23 @@ and ``_[?_]``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Call", "Comprehension", "Const", "Expr", "Ident", "ListExpr", "MapEntry", "MapExpr", "Select", "StructExpr"]
+__all__ = [
+    "Call",
+    "Comprehension",
+    "Const",
+    "Expr",
+    "Ident",
+    "ListExpr",
+    "MapEntry",
+    "MapExpr",
+    "Select",
+    "StructExpr",
+    "qualified_name",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,6 +34,21 @@ class Expr:
     """Any expression. Nodes compare by identity, so they can key the checker's tables."""
 
     pos: int
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        """The nodes directly below, in the order of the source."""
+        return ()
+
+    def walk(self) -> Iterator[Expr]:
+        """This node and all below, each once, parents first."""
+        pending, seen = [self], {self}
+        while pending:
+            node = pending.pop()
+            yield node
+            below = [child for child in node.children if child not in seen]
+            seen.update(below)
+            pending += reversed(below)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +71,10 @@ class Select(Expr):
     field: str
     test_only: bool = False
 
+    @property
+    def children(self) -> Sequence[Expr]:
+        return (self.operand,)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call(Expr):
@@ -52,6 +84,10 @@ class Call(Expr):
     target: Expr | None
     args: tuple[Expr, ...]
 
+    @property
+    def children(self) -> Sequence[Expr]:
+        return self.args if self.target is None else (self.target, *self.args)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListExpr(Expr):
@@ -59,6 +95,10 @@ class ListExpr(Expr):
 
     elements: tuple[Expr, ...]
     optional: frozenset[int] = frozenset()
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return self.elements
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,10 +109,18 @@ class MapEntry(Expr):
     value: Expr
     optional: bool = False
 
+    @property
+    def children(self) -> Sequence[Expr]:
+        return (self.key, self.value) if isinstance(self.key, Expr) else (self.value,)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MapExpr(Expr):
     entries: tuple[MapEntry, ...]
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return [part for entry in self.entries for part in entry.children]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,6 +129,10 @@ class StructExpr(Expr):
 
     name: str
     entries: tuple[MapEntry, ...]
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return [part for entry in self.entries for part in entry.children]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,3 +155,16 @@ class Comprehension(Expr):
     loop_step: Expr
     result: Expr
     macro: str = ""
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return (self.iter_range, self.accu_init, self.loop_condition, self.loop_step, self.result)
+
+
+def qualified_name(expr: Expr) -> str | None:
+    """The name of an expression that is only a qualified identifier: ``a.b.c``."""
+    names: list[str] = []
+    while isinstance(expr, Select) and not expr.test_only:
+        names.append(expr.field)
+        expr = expr.operand
+    return ".".join((expr.name, *reversed(names))) if isinstance(expr, Ident) else None

@@ -22,9 +22,10 @@ from webhook.cel.syntax.ast import (
     MapExpr,
     Select,
     StructExpr,
+    qualified_name,
 )
 from webhook.cel.types import BOOL, DYN, INT, Type, list_of, map_of, object_of, optional_of, param
-from webhook.cel.typing.declarations import Declarations, Function, Reference, Signature, fields_of, qualified_name
+from webhook.cel.typing.declarations import Declarations, Function, Reference, Signature, fields_of
 from webhook.cel.typing.unify import ERROR, Bindings, format_signature, format_type, is_dyn, most_general, substitute
 from webhook.cel.values.value import type_name, type_of_value
 

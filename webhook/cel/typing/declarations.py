@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from webhook.cel.syntax.ast import Expr, Ident, Select
 from webhook.cel.types import INT, Type, type_of
 from webhook.cel.values.messages import ENUMS, MESSAGES, Message
 
@@ -21,7 +20,6 @@ __all__ = [
     "Signature",
     "TypeResolver",
     "fields_of",
-    "qualified_name",
 ]
 
 TypeResolver = Callable[[str], Type | None]
@@ -133,15 +131,6 @@ class Declarations:
             yield f"{container}.{name}"
             container = container.rpartition(".")[0]
         yield name
-
-
-def qualified_name(expr: Expr) -> str | None:
-    """The name of an expression that is only a qualified identifier: ``a.b.c``."""
-    names: list[str] = []
-    while isinstance(expr, Select) and not expr.test_only:
-        names.append(expr.field)
-        expr = expr.operand
-    return ".".join((expr.name, *reversed(names))) if isinstance(expr, Ident) else None
 
 
 def fields_of(of: Type) -> Mapping[str, Type]:

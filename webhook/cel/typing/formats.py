@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from webhook.cel.errors import CelError, Issue
 from webhook.cel.library.stringformat import CLAUSE_ERRORS, interpolate
 from webhook.cel.syntax.ast import Call, Const, Expr, ListExpr, MapExpr
-from webhook.cel.typing.literals import walk
 from webhook.cel.values.value import type_name
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ _KINDS: Final = {
 
 def refused_formats(checked: Checked) -> Iterator[Issue]:
     """Invalid format strings, arguments of the wrong type, and too many arguments."""
-    for node in walk(checked.expr):
+    for node in checked.expr.walk():
         if isinstance(node, Call) and node.function == "format" and len(node.args) == 1:
             arguments = node.args[0]
             if (
@@ -81,10 +80,5 @@ def _unprintable(checked: Checked, letter: str, argument: Expr) -> Expr | None:
         return argument
     if letter != "s":
         return None
-    parts: list[Expr] = []
-    if isinstance(argument, ListExpr):
-        parts = list(argument.elements)
-    elif isinstance(argument, MapExpr):
-        for entry in argument.entries:
-            parts += [part for part in (entry.key, entry.value) if isinstance(part, Expr)]
+    parts = argument.children if isinstance(argument, (ListExpr, MapExpr)) else ()
     return next((bad for part in parts if (bad := _unprintable(checked, letter, part)) is not None), None)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import re2
 
 from webhook.cel.errors import CelError, Issue
-from webhook.cel.syntax.ast import Call, Comprehension, Const, Expr, ListExpr, MapExpr, Select, StructExpr
+from webhook.cel.syntax.ast import Call, Const, Expr, ListExpr, MapExpr
 from webhook.cel.typing.unify import equivalent, format_type
 
 if TYPE_CHECKING:
     from webhook.cel.types import Type
     from webhook.cel.typing.checker import Checked
 
-__all__ = ["children", "mixed_literals", "refused_literals", "walk"]
+__all__ = ["mixed_literals", "refused_literals"]
 
 _MIXED_ALLOWED = "format"  # the list of arguments of string.format
 _PATTERN = re2.Options()
@@ -30,7 +30,7 @@ _PATTERN.max_mem = 8 << 20
 
 def refused_literals(checked: Checked) -> Iterator[Issue]:
     """Literal arguments of ``duration``, ``timestamp`` and ``matches`` that always fail."""
-    for node in walk(checked.expr):
+    for node in checked.expr.walk():
         if not isinstance(node, Call) or not node.args or not isinstance(node.args[0], Const):
             continue
         literal = node.args[0]
@@ -48,7 +48,7 @@ def mixed_literals(checked: Checked) -> Iterator[Issue]:
     while pending:
         node, allowed = pending.pop()
         allowed = allowed or (isinstance(node, Call) and node.function == _MIXED_ALLOWED)
-        pending += ((child, allowed) for child in children(node))
+        pending += ((child, allowed) for child in node.children)
         if not allowed and isinstance(node, ListExpr):
             types = [
                 _element_type(checked, element, optional=index in node.optional)
@@ -61,34 +61,6 @@ def mixed_literals(checked: Checked) -> Iterator[Issue]:
             value_types = [_element_type(checked, entry.value, optional=entry.optional) for entry in node.entries]
             yield from _mixed(checked, keys, [checked.types[key] for key in keys])
             yield from _mixed(checked, values, value_types)
-
-
-def walk(expr: Expr) -> Iterator[Expr]:
-    """Every node once, parents first."""
-    pending, seen = [expr], {expr}
-    while pending:
-        node = pending.pop()
-        yield node
-        below = [child for child in children(node) if child not in seen]
-        seen.update(below)
-        pending += reversed(below)
-
-
-def children(expr: Expr) -> Sequence[Expr]:
-    """The nodes directly below, in the order of the source."""
-    match expr:
-        case Select():
-            return (expr.operand,)
-        case Call():
-            return expr.args if expr.target is None else (expr.target, *expr.args)
-        case ListExpr():
-            return expr.elements
-        case MapExpr() | StructExpr():
-            return [part for entry in expr.entries for part in (entry.key, entry.value) if isinstance(part, Expr)]
-        case Comprehension():
-            steps = (expr.accu_init, expr.loop_condition, expr.loop_step, expr.result)
-            return (expr.iter_range, *steps)
-    return ()
 
 
 def _converts(checked: Checked, call: Call, literal: Const) -> bool:
