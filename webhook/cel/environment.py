@@ -17,9 +17,10 @@ from webhook.cel.limits import DEEP_RECURSION
 from webhook.cel.syntax import macros
 from webhook.cel.syntax.reading import Dialect
 from webhook.cel.types import DYN, Type, optional_of
-from webhook.cel.typing import formats, literals, schematypes
+from webhook.cel.typing import schematypes
 from webhook.cel.typing.checker import Checked, check
 from webhook.cel.typing.declarations import Declarations, Function, ObjectMaker, TypeResolver
+from webhook.cel.typing.refusals import refused_parts
 from webhook.cel.values.nodes import Node, node_of
 from webhook.cel.versions import COMPATIBLE, LATEST, Version
 
@@ -168,11 +169,7 @@ class Environment:
         except RecursionError:
             # 250 levels as cel-go counts them fit; macros within macros may expand to deeper trees
             raise CompileFailure(source, [Issue("expression is nested too deeply")]) from None
-        issues = list(literals.mixed_literals(checked))
-        if self.at_least(_LITERAL_CHECKS):
-            issues += literals.refused_literals(checked)
-            issues += formats.refused_formats(checked)
-        if issues:
+        if issues := [*refused_parts(checked, arguments=self.at_least(_LITERAL_CHECKS))]:
             raise CompileFailure(source, issues)
         return checked
 
