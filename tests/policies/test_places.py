@@ -9,7 +9,7 @@ from webhook.admission.request import GroupVersionKind
 from webhook.catalog import Catalog, forms
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
-from webhook.policy import PolicyDocument, compile_policy, parse_policy
+from webhook.policy import Inputs, PolicyDocument, compile_policy, parse_policy
 
 ROOT = Path(__file__).resolve().parents[2] / "policies"
 
@@ -41,7 +41,7 @@ def test_a_rule_compiles_at_each_of_its_places(
             alone = rule.model_copy(update={"at": [place]})
             spec = policy.spec.model_copy(update={"validations": [alone], "defaults": []})
             changed = policy.model_copy(update={"spec": spec})
-            compile_policy(changed, document, known.schema.raw, facts, holds=known.in_force.holds)
+            compile_policy(changed, document, Inputs(known.schema, facts), holds=known.in_force.holds)
         found |= set(places)
     assert found
 

@@ -9,8 +9,10 @@ from webhook import catalog
 from webhook.admission.errors import CatalogError
 from webhook.admission.request import GroupVersionKind
 from webhook.catalog import InForce
+from webhook.cel import environment
+from webhook.cel.syntax import Call, Select
 from webhook.manifests import documents
-from webhook.policy import Policy, compile_policy, parse_policy
+from webhook.policy import Inputs, Policy, Prepared, compile_policy, parse_policy
 
 MODEL = catalog.load().kinds[GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")]
 
@@ -28,7 +30,7 @@ def compiled(body: str, facts: dict[str, Any] | None = None, release: str = "") 
     (document,) = documents.parse(HEAD + body, "p.yaml")
     in_force = InForce("LLMKube", () if release == "unknown" else (release,))
     holds = in_force.holds if release else None
-    return compile_policy(parse_policy(document), document, MODEL.schema.raw, facts or {}, holds=holds)
+    return compile_policy(parse_policy(document), document, Inputs(MODEL.schema, facts or {}), holds=holds)
 
 
 def problems(body: str) -> list[str]:
@@ -245,3 +247,24 @@ def test_policies_of_one_kind_are_joined_unless_a_reference_differs() -> None:
     assert len(one.joined(same).references) == 1
     with pytest.raises(ValueError, match="reference q is another one in policy p"):
         one.joined(other)
+
+
+def test_an_expression_is_parsed_and_typed_once_and_its_tree_kept_until_the_functions_are_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    typed: list[str] = []
+    check = environment.check
+    monkeypatch.setattr(
+        environment, "check", lambda tree, names, source: typed.append(source) or check(tree, names, source)
+    )
+    policy = compiled("""\
+  variables: [{name: spec, expression: object.spec}]
+  defaults: [{code: XX101, path: spec.format, when: "!has(variables.spec.mmproj)", value: "'gguf'", because: x}]
+  validations: [{code: XX201, at: spec.source, rule: "self != 'a'", messageExpression: "'m'", docs: d}]
+""")
+    assert sorted(typed) == ["!has(variables.spec.mmproj)", "'gguf'", "'m'", "object.spec", "self != 'a'"]
+    Prepared(policy, MODEL.schema).complete()
+    assert not {*typed[:5]} & {*typed[5:]}
+    programs = [expression.program for expression in (policy.variables["spec"], *policy.validations[0].conditions)]
+    assert [program.evaluate_exactly.origin.kept for program in programs] == [None, None]
+    assert [type(program.tree()) for program in programs] == [Select, Call]

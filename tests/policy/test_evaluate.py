@@ -8,7 +8,7 @@ from webhook import catalog
 from webhook.admission.request import GroupVersionKind
 from webhook.cel.program import Budget
 from webhook.manifests import documents
-from webhook.policy import Policy, PolicyScope, Prepared, compile_policy, parse_policy
+from webhook.policy import Inputs, Policy, PolicyScope, Prepared, compile_policy, parse_policy
 
 MODEL = catalog.load().kinds[GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")]
 POLICY = """\
@@ -29,7 +29,7 @@ spec:
 
 def policy() -> Policy:
     (document,) = documents.parse(POLICY, "p.yaml")
-    return compile_policy(parse_policy(document), document, MODEL.schema.raw, {"dear": {"type": "string"}})
+    return compile_policy(parse_policy(document), document, Inputs(MODEL.schema, {"dear": {"type": "string"}}))
 
 
 def scope(spec: dict[str, Any], budget: Budget) -> tuple[PolicyScope, list[str]]:

@@ -10,7 +10,7 @@ from webhook.cel import CompileFailure, Environment
 from webhook.cel.library.shown import LENGTH, SHOWN
 from webhook.cel.types import STRING
 from webhook.manifests import documents
-from webhook.policy import compile_policy, parse_policy
+from webhook.policy import Inputs, compile_policy, parse_policy
 from webhook.policy.portable import in_kubernetes_cel
 from webhook.schema.node import build
 from webhook.schema.rules.compile import rule_environment
@@ -82,7 +82,7 @@ def test_a_policy_may_use_it_in_every_expression() -> None:
   - {code: XX201, at: spec.source, when: shown(self) != '', rule: shown(self) != 'a', message: m, docs: d}
 """
     (document,) = documents.parse(HEAD + body, "p.yaml")
-    assert compile_policy(parse_policy(document), document, MODEL.schema.raw, {}).codes
+    assert compile_policy(parse_policy(document), document, Inputs(MODEL.schema, {})).codes
 
 
 @pytest.mark.parametrize(

@@ -103,8 +103,15 @@ class Catalog:
         )
 
     def compiled(self) -> Catalog:
-        """This catalog with the rules of all kinds compiled: a server does not let a caller wait for it."""
-        return replace(self, kinds=dict(self.kinds))
+        """This catalog with the rules of all kinds compiled: a server does not let a caller wait for it.
+
+        The syntax trees go: 5 MiB, of which a server needs those of the kinds that are judged often.
+        """
+        kinds = dict[GroupVersionKind, KnownKind]()
+        for gvk in self.kinds:
+            kinds[gvk] = self.kinds[gvk]
+            kinds[gvk].policy.drop_trees()
+        return replace(self, kinds=kinds)
 
     def prepared(self, kind: KnownKind) -> Prepared:
         """What is generated for a kind of this catalog, and how often it was used."""

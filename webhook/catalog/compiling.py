@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial, reduce
-from typing import Any
+from functools import reduce
 
 from webhook import policy as policies  # its compiler is loaded when it is first used
 from webhook.admission.errors import CatalogError, Problem
 from webhook.catalog.kinds import NO_POLICY, KnownKind, PolicySource, facts_of
-from webhook.facts import FACTS
 from webhook.policy import Policy, Reference
-from webhook.schema import Structural
 
 __all__ = ["compiled", "compiled_source", "joined"]
 
@@ -39,8 +36,9 @@ def compiled_source(known: KnownKind, source: PolicySource) -> Policy:
     """
     references = tuple(map(Reference.of, source.document.spec.references))
     _check_names(known, source, references)
-    again = partial(_given, known.schema, known.pack.facts, known.gvk.kind, references)
-    return policies.compile_policy(*source, *again(), again, known.in_force.holds)
+    facts = {**known.own_facts, **facts_of(references)}
+    inputs = policies.Inputs(known.schema, {name: fact.schema for name, fact in facts.items()})
+    return policies.compile_policy(source.document, source.origin, inputs, holds=known.in_force.holds)
 
 
 def joined(one: Policy, other: Policy) -> Policy:
@@ -63,11 +61,3 @@ def _check_names(known: KnownKind, source: PolicySource, references: Sequence[Re
         taken.add(each.name)
     if problems:
         raise CatalogError(problems)
-
-
-def _given(
-    schema: Structural, api: str, kind: str, references: tuple[Reference, ...]
-) -> tuple[Mapping[str, Any], dict[str, Mapping[str, Any]]]:
-    """What the rules of a kind can read: the schemas of its objects and facts."""
-    facts = {**FACTS.get(api, {}).get(kind, {}), **facts_of(references)}
-    return schema.raw, {name: fact.schema for name, fact in facts.items()}

@@ -52,8 +52,8 @@ class Environment:
     expression may use what any version has. ``variables`` are the declared names with their
     types; ``nodes`` has the schema of each variable that holds raw JSON. ``types`` finds the
     object types that may be named or made (``Object.spec{…}``), and ``make`` makes them.
-    ``functions`` are added to those of the version. ``again`` gives this environment once more: a program keeps it
-    instead of the environment if that can be pickled and the environment cannot.
+    ``functions`` are added to those of the version. ``remake`` makes this environment once more: a program keeps it
+    instead of the environment, which cannot be pickled.
 
         env = Environment().with_schema("self", schema)
         program = env.compile("self.replicas < 5", expect=BOOL)
@@ -68,7 +68,7 @@ class Environment:
     functions: tuple[Overload, ...] = ()
     container: str = ""
     quoted_fields: bool = True
-    again: Callable[[], Environment] | None = field(default=None, compare=False, repr=False)
+    remake: Callable[[], Environment] | None = field(default=None, compare=False, repr=False)
     _declared: Mapping[str, schematypes.Declared] = field(default_factory=dict, repr=False)
 
     def extend(
@@ -90,7 +90,7 @@ class Environment:
             types=types or self.types,
             make=make or self.make,
             functions=(*self.functions, *functions),
-            again=None,
+            remake=None,
         )
 
     def with_schema(
@@ -146,8 +146,12 @@ class Environment:
         *,
         name: str = "",
         on_demand: bool = False,
+        keep_tree: bool = False,
     ) -> Program:
-        """Compile what :meth:`check` accepted; raises as :meth:`compile`."""
+        """Compile what :meth:`check` accepted; raises as :meth:`compile`.
+
+        With ``keep_tree`` the program has the tree until :meth:`~webhook.cel.program.Program.drop_tree`.
+        """
         from webhook.cel.program import build  # noqa: PLC0415 - loads the backends, which checking does not need
 
         source = checked.source
@@ -156,7 +160,7 @@ class Environment:
             raise ResultFailure(source, expected)
         self._refuse_unknown_types(checked)
         try:
-            return build(checked, self, name, on_demand=on_demand)
+            return build(checked, self, name, on_demand=on_demand, keep_tree=keep_tree)
         except CelError as error:
             raise FoldingFailure(source, [Issue(error.message)]) from None
 
@@ -164,14 +168,22 @@ class Environment:
         """The expression with the type of each part; raises as :meth:`compile`."""
         try:
             with DEEP_RECURSION:
-                read = _parse if len(source) > _SHORT else _remembered
-                checked = check(read(source, self._dialect()), self.declarations(), source)
+                checked = check(self.parse(source), self.declarations(), source)
         except RecursionError:
             # 250 levels as cel-go counts them fit; macros within macros may expand to deeper trees
             raise CompileFailure(source, [Issue("expression is nested too deeply")]) from None
         if issues := [*refused_parts(checked, arguments=self.at_least(_LITERAL_CHECKS))]:
             raise CompileFailure(source, issues)
         return checked
+
+    def parse(self, source: str) -> Expr:
+        """The syntax tree of an expression.
+
+        Raises:
+            ParseFailure: it is not CEL.
+        """
+        read = _parse if len(source) > _SHORT else _remembered
+        return read(source, self._dialect())
 
     def estimate(self, source: str, hint: SizeHint | None = None) -> Bounds:
         """The minimal and maximal cost of an expression; the variables' schemas, or a hint, bound the sizes.
@@ -190,7 +202,7 @@ class Environment:
         constants = library.constants(self.version, stored=self.stored)
         return Declarations(
             self.variables,
-            self.callable(),
+            self.all_functions(),
             {**constants, **schematypes.SCALARS} if self._has_objects() else constants,
             self.types,
             self.container,
@@ -205,16 +217,9 @@ class Environment:
                 message = f"reference to undefined type: {reference.name}"
                 raise FoldingFailure(checked.source, [Issue(message)])
 
-    def callable(self) -> Mapping[str, Function]:
-        """All functions of the environment, by name."""
-        shared = _functions(self.version, stored=self.stored)
-        if not self.functions:
-            return shared
-        own: dict[str, tuple[Overload, ...]] = {}
-        for overload in self.functions:
-            shipped = library.overloads(self.version, stored=self.stored).get(overload.function, ())
-            own[overload.function] = (*own.get(overload.function, shipped), overload)
-        return {**shared, **{name: Function.of(name, group) for name, group in own.items()}}
+    def all_functions(self) -> Mapping[str, Function]:
+        """The functions of the version and those that are added, by name."""
+        return _functions(self.version, self.functions, stored=self.stored)
 
     def _has_objects(self) -> bool:
         return bool(self._declared) or any(of.kind == "object" for of in self.variables.values())
@@ -228,9 +233,17 @@ class Environment:
         )
 
 
-@cache
-def _functions(version: Version, *, stored: bool) -> Mapping[str, Function]:
-    return {name: Function.of(name, group) for name, group in library.overloads(version, stored=stored).items()}
+@lru_cache(64)
+def _functions(version: Version, added: tuple[Overload, ...], *, stored: bool) -> Mapping[str, Function]:
+    shipped = library.overloads(version, stored=stored)
+    if not added:
+        return {name: Function.of(name, overloads) for name, overloads in shipped.items()}
+    extended: dict[str, tuple[Overload, ...]] = {}
+    for overload in added:
+        name = overload.function
+        extended[name] = (*extended.get(name, shipped.get(name, ())), overload)
+    functions = {name: Function.of(name, overloads) for name, overloads in extended.items()}
+    return {**_functions(version, (), stored=stored), **functions}
 
 
 @cache

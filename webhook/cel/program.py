@@ -134,9 +134,11 @@ class Compiler(Protocol):
     def make(self) -> ObjectMaker | None: ...
 
     @property
-    def again(self) -> Callable[[], Compiler] | None: ...
+    def remake(self) -> Callable[[], Compiler] | None: ...
 
-    def callable(self) -> Mapping[str, Function]: ...
+    def all_functions(self) -> Mapping[str, Function]: ...
+
+    def parse(self, source: str, /) -> Expr: ...
 
     def check(self, source: str, /) -> Checked: ...
 
@@ -144,32 +146,41 @@ class Compiler(Protocol):
 
 
 class Origin:
-    """What a program is compiled from, to compile it again: an environment, and the text of the expression.
+    """What a program is compiled from: an environment, and the text of the expression.
 
-    A program keeps this instead of the syntax tree, which takes many times the memory. ``environment`` gives the
-    environment; a stored program makes it anew.
+    The syntax tree takes many times the memory, so it is made anew where it is needed, unless it is ``kept`` for a
+    batch. ``environment`` gives the environment; a stored program makes it anew, too.
     """
 
-    __slots__ = ("environment", "expression")
+    __slots__ = ("environment", "expression", "kept")
 
-    def __init__(self, environment: Callable[[], Compiler], expression: str) -> None:
+    def __init__(self, environment: Callable[[], Compiler], expression: str, kept: Checked | None = None) -> None:
         self.environment = environment
         self.expression = expression
+        self.kept = kept
 
     def __reduce__(self) -> tuple[type[Origin], tuple[Callable[[], Compiler], str]]:
         return Origin, (self.environment, self.expression)
 
     @property
     def functions(self) -> Mapping[str, Function]:
-        return self.environment().callable()
+        return self.environment().all_functions()
 
     @property
     def nodes(self) -> Mapping[str, Node]:
         return self.environment().nodes
 
     def check(self) -> Checked:
-        """The expression with its types, made again."""
-        return self.environment().check(self.expression)
+        """The expression with its types."""
+        return self.kept or self.environment().check(self.expression)
+
+    def tree(self) -> Expr:
+        """The syntax tree, without types if it is not kept."""
+        kept = self.kept  # another thread may drop it
+        if kept is not None:
+            return kept.expr
+        with DEEP_RECURSION:
+            return self.environment().parse(self.expression)
 
     def plan(self) -> Plan:
         with DEEP_RECURSION:
@@ -270,13 +281,17 @@ class Program:
             self.evaluate.made()
 
     def tree(self) -> Expr:
-        """The syntax tree, made again."""
-        return self.checked().expr
+        """The syntax tree."""
+        return self.evaluate_exactly.origin.tree()
 
     def checked(self) -> Checked:
-        """The expression with its types, made again."""
+        """The expression with its types."""
         with DEEP_RECURSION:
             return self.evaluate_exactly.origin.check()
+
+    def drop_tree(self) -> None:
+        """Free the memory of the tree, which is made anew from now on."""
+        self.evaluate_exactly.origin.kept = None
 
     def generated(self) -> Source | None:
         """The generated function as text, written again; None if only the interpreter runs this program."""
@@ -313,7 +328,9 @@ def _settle(frame: Frame, budget: Budget | None) -> None:
         raise over_limit()
 
 
-def build(checked: Checked, environment: Compiler, name: str = "", *, on_demand: bool = False) -> Program:
+def build(
+    checked: Checked, environment: Compiler, name: str = "", *, on_demand: bool = False, keep_tree: bool = False
+) -> Program:
     """Compile what the checker accepted.
 
     Args:
@@ -321,14 +338,15 @@ def build(checked: Checked, environment: Compiler, name: str = "", *, on_demand:
         environment: it checked the expression.
         name: what tracebacks and profilers call the generated function; the expression itself by default.
         on_demand: make the generated function at the first call.
+        keep_tree: keep the tree and its types until :meth:`Program.drop_tree`.
 
     Raises:
         CelError: a constant part of the expression fails, so no evaluation can succeed.
     """
-    functions, nodes = environment.callable(), environment.nodes
+    functions, nodes = environment.all_functions(), environment.nodes
     with DEEP_RECURSION:
         planned = plan(checked, functions, nodes, environment.make)
-        origin = Origin(environment.again or (lambda: environment), checked.source)
+        origin = Origin(environment.remake or (lambda: environment), checked.source, checked if keep_tree else None)
         slots = frozenset(planned.slots)
         if on_demand:
             return Program(checked.source, checked.result, slots, _OnDemand(origin, name), Exact(origin))

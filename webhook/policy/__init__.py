@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from webhook.policy.compile import compile_policy
     from webhook.policy.dependence import Dependence, Rule, meet
     from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy
-    from webhook.policy.environments import node_at
+    from webhook.policy.environments import Inputs, node_at
     from webhook.policy.releases import DEFAULT_RELEASE, RELEASES, Release
     from webhook.policy.trusted import TrustedDocument, trusted_policy
 
@@ -37,6 +37,7 @@ __all__ = [
     "Expression",
     "FactValue",
     "Functions",
+    "Inputs",
     "Path",
     "Policy",
     "PolicyDocument",
@@ -65,7 +66,7 @@ _LATER: Final = {
     "compile_policy": "compile",
     **dict.fromkeys(("Dependence", "Rule", "meet"), "dependence"),
     **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy"), "document"),
-    "node_at": "environments",
+    **dict.fromkeys(("Inputs", "node_at"), "environments"),
     **dict.fromkeys(("DEFAULT_RELEASE", "RELEASES", "Release"), "releases"),
     **dict.fromkeys(("TrustedDocument", "trusted_policy"), "trusted"),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from graphlib import CycleError
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,7 +13,7 @@ from webhook.cel.types import BOOL, DYN, STRING, Type
 from webhook.kubernetes import DECLARED
 from webhook.manifests.documents import Document
 from webhook.policy.action import Action
-from webhook.policy.environments import Environments, Schema, child_of, node_at
+from webhook.policy.environments import Environments, Inputs, Schema, child_of, node_at
 from webhook.policy.order import in_order
 from webhook.policy.path import MISSING, Path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, Reference, ValidationRule, Withdrawn
@@ -44,9 +44,7 @@ Holds = Callable[[str], bool]
 def compile_policy(
     document: PolicyDocument,
     origin: Document,
-    schema: Schema,
-    facts: Mapping[str, Schema],
-    again: Callable[[], tuple[Schema, Mapping[str, Schema]]] | None = None,
+    inputs: Inputs,
     holds: Holds | None = None,
 ) -> Policy:
     """The compiled policy: the rules that have no range of releases, and those whose range holds.
@@ -54,15 +52,13 @@ def compile_policy(
     Args:
         document: the policy parsed from ``origin``.
         origin: the source document, to name lines in errors.
-        schema: the OpenAPI schema of the target kind.
-        facts: the OpenAPI schema of each fact of the kind.
-        again: gives both once more. A policy that is pickled keeps this instead of them.
+        inputs: what the rules can read.
         holds: whether a range holds of the releases in force. Without it, all do.
 
     Raises:
         CatalogError: with every problem of every rule.
     """
-    compiler = _Compiler(origin, document.spec.target.kind, schema, facts, again=again, holds=holds)
+    compiler = _Compiler(origin, document.spec.target.kind, inputs, holds or _always)
     policy = compiler.policy(document)
     if compiler.problems:
         raise CatalogError(compiler.problems)
@@ -74,24 +70,16 @@ def _always(_: str) -> bool:
 
 
 class _Compiler:
-    def __init__(
-        self,
-        origin: Document,
-        kind: str,
-        schema: Schema,
-        facts: Mapping[str, Schema],
-        again: Callable[[], tuple[Schema, Mapping[str, Schema]]] | None = None,
-        holds: Holds | None = None,
-    ) -> None:
-        self.holds = holds or _always
+    def __init__(self, origin: Document, kind: str, inputs: Inputs, holds: Holds) -> None:
+        self.holds = holds
         self.origin = origin
         self.kind = kind
         self.problems: list[Problem] = []
-        self.facts = frozenset(facts)
-        self.environments = Environments(again or (lambda: (schema, facts)))
+        self.facts = frozenset(inputs.facts)
+        self.environments = Environments(inputs)
         self.root = self.environments.at(None)
         self.compiled: dict[str, Expression] = {}
-        self.trees: dict[str, Expr] = {}  # by source
+        self.trees: dict[str, Expr] = {}  # of the variables, as the compiled expressions
 
     def policy(self, document: PolicyDocument) -> Policy:
         spec = document.spec
@@ -103,6 +91,7 @@ class _Compiler:
             if compiled is not None:
                 self.environments.declare(variable.name, variable.expression, compiled.program.result)
                 self.compiled[variable.name] = compiled
+                self.trees[variable.name] = compiled.program.tree()
         defaults = self._sorted(tuple(self._defaults(document)))
         validations = tuple(self._validations(document))
         self._unique(document)
@@ -173,12 +162,10 @@ class _Compiler:
 
     def _sorted(self, defaults: tuple[DefaultRule, ...]) -> tuple[DefaultRule, ...]:
         """The defaults in the order of their dependencies; a cycle is a problem."""
-        trees = {name: self.trees[expression.source] for name, expression in self.compiled.items()}
         rules = []
         for rule in defaults:
-            expressions = [part.source for part in (rule.value, rule.when) if isinstance(part, Expression)]
-            reads = Reads.of([self.trees[source] for source in expressions], trees)
-            rules.append((rule.path.keys, reads))
+            expressions = [part for part in (rule.value, rule.when) if isinstance(part, Expression)]
+            rules.append((rule.path.keys, Reads.of([part.program.tree() for part in expressions], self.trees)))
         try:
             return tuple(defaults[index] for index in in_order(rules))
         except CycleError as error:
@@ -218,7 +205,7 @@ class _Compiler:
             message = self.expression(env, text, STRING, where, shown, on_demand=True) if text else None
             source, where = rule.unseen, (*at, "unseen")
             unseen = self.expression(env, source, STRING, where, f"{name} unseen", on_demand=True) if source else None
-            self._readable((rule.when, rule.rule, text, source), places[0][1], at)
+            self._readable(filter(None, (when, test, message, unseen)), places[0][1], at)
             if test is None or (rule.when and when is None) or (text and message is None) or (source and not unseen):
                 continue
             for path, _ in places:
@@ -239,14 +226,13 @@ class _Compiler:
                     rule.operator or "",
                 )
 
-    def _readable(self, sources: Iterable[str | None], node: Schema, at: tuple[str | int, ...]) -> None:
+    def _readable(self, expressions: Iterable[Expression], node: Schema, at: tuple[str | int, ...]) -> None:
         """Check that a rule reads no data that the definition leaves open: it would fail on every object."""
-        trees = [self.trees[source] for source in sources if source in self.trees]
-        variables = {name: self.trees[expression.source] for name, expression in self.compiled.items()}
         schema = self.environments.schema
-        found = dict.fromkeys(name for tree in trees for name in unreadable(tree, variables, schema, node))
-        if found:
-            text = f"the definition does not say what is in {', '.join(found)}, so a rule can only compare it"
+        trees = [expression.program.tree() for expression in expressions]
+        open_data = dict.fromkeys(name for tree in trees for name in unreadable(tree, self.trees, schema, node))
+        if open_data:
+            text = f"the definition does not say what is in {', '.join(open_data)}, so a rule can only compare it"
             self._problem((*at, "rule"), f"{text}: give it a type there, or do without the rule")
 
     def _places(self, rule: Validation, at: tuple[str | int, ...]) -> list[tuple[Path, Schema]]:
@@ -275,13 +261,13 @@ class _Compiler:
         """Compile one expression; a failure becomes problems. ``name`` is shown in tracebacks and profiles."""
         try:
             checked = env.check(source)
-            program = env.program(checked, None if expect == DYN else expect, name=name, on_demand=on_demand)
+            expect = None if expect == DYN else expect
+            program = env.program(checked, expect, name=name, on_demand=on_demand, keep_tree=True)
         except CompileFailure as failure:
             for issue in failure.issues:
                 place = f" (line {issue.line}, column {issue.column + 1} of the expression)" if issue.line > 0 else ""
                 self._problem(at, f"{issue.message}{place}")
             return None
-        self.trees[source] = checked.expr
         reads = _selected(checked.expr)
         variables: dict[str, None] = {}
         named = tuple(dict.fromkeys(reads.get("facts", ())))

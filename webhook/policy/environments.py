@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from threading import RLock
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from webhook.cel import Environment
 from webhook.cel.library.shown import SHOWN
 from webhook.cel.types import DYN, Type, object_of
 from webhook.policy.path import Path
+from webhook.schema import Structural
 
-__all__ = ["Environments", "Schema", "child_of", "node_at"]
+__all__ = ["Environments", "Inputs", "Schema", "child_of", "node_at"]
 
 Schema = Mapping[str, Any]
 
@@ -39,21 +40,22 @@ _REQUEST: Final[Schema] = {
 }
 
 
+class Inputs(NamedTuple):
+    """What the rules of a kind can read: its objects, and its facts by name, each with its schema."""
+
+    schema: Structural
+    facts: Mapping[str, Schema]
+
+
 class Environments:
     """One environment for the whole object, and one for each node that rules are about.
 
-    A pickle has the texts of the variables only. What they may name is made when an expression is compiled again.
+    A pickle has the texts of the variables only. Their types are made when an expression is compiled again.
     """
 
-    def __init__(
-        self,
-        given: Callable[[], tuple[Schema, Mapping[str, Schema]]],
-        variables: Mapping[str, str] | None = None,
-    ) -> None:
-        """``given`` are the schema of the kind and those of its facts, ``variables`` expressions that are not checked
-        yet.
-        """
-        self._given = given
+    def __init__(self, inputs: Inputs, variables: Mapping[str, str] | None = None) -> None:
+        """``variables`` are expressions that are not checked yet."""
+        self._inputs = inputs
         self._texts = dict(variables or {})
         self._unchecked = dict(self._texts)
         self._types: dict[str, Type] = {}
@@ -61,7 +63,7 @@ class Environments:
         self._lock = RLock()
 
     def __reduce__(self) -> tuple[type[Environments], tuple[Any, ...]]:
-        return Environments, (self._given, self._texts)
+        return Environments, (self._inputs, self._texts)
 
     def declare(self, name: str, text: str, of: Type) -> None:
         """Let expressions read one more variable."""
@@ -70,7 +72,7 @@ class Environments:
     @cached_property
     def schema(self) -> Schema:
         """The schema of the object, with all metadata that a rule can read."""
-        schema = self._given()[0]
+        schema = self._inputs.schema.raw
         head = {"apiVersion": _STRING, "kind": _STRING, "metadata": _METADATA}
         return {**schema, "properties": {**schema.get("properties", {}), **head}}
 
@@ -86,11 +88,11 @@ class Environments:
         found = self._at.get(path)
         if found is None:
             made = self._root() if path is None else self._below(path)
-            found = self._at.setdefault(path, replace(made, again=partial(self.at, path)))
+            found = self._at.setdefault(path, replace(made, remake=partial(self.at, path)))
         return found
 
     def _root(self) -> Environment:
-        facts = {"type": "object", "properties": dict(self._given()[1])}
+        facts = {"type": "object", "properties": self._inputs.facts}
         return (
             Environment(variables={"oldObject": DYN, "variables": object_of("variables", self._known)}, functions=SHOWN)
             .with_schema("object", self.schema, type_name="object", whole_floats=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -259,6 +259,18 @@ class Policy:
             withdrawn=self.withdrawn + other.withdrawn,
             references=references,
         )
+
+    def drop_trees(self) -> None:
+        """Free the memory of all syntax trees: they are kept for the functions of the whole policy."""
+        for expression in self._expressions():
+            expression.program.drop_tree()
+
+    def _expressions(self) -> Iterator[Expression]:
+        yield from self.variables.values()
+        for default in self.defaults:
+            yield from (part for part in (default.when, default.value) if isinstance(part, Expression))
+        for rule in self.validations:
+            yield from (*rule.conditions, *rule.texts)
 
     @property
     def rules(self) -> tuple[DefaultRule | ValidationRule, ...]:

@@ -65,18 +65,18 @@ class Prepared:
         """Generate the functions now, if that has not been done."""
         if self.functions is None:  # two threads may both do this; the results are equal
             self.functions = Functions.of(self.policy)
+            self.policy.drop_trees()
             _ = self.schema.rules_screen
         return self.functions
 
     def complete(self) -> None:
         """Make all that is otherwise made when it is first needed."""
-        self.prepare()
         _ = self.pods
         self.repeated_defaults()
         for rule in self.policy.validations:
-            for message in (rule.message_expression, rule.unseen):
-                if message is not None:
-                    message.program.make()
+            for text in rule.texts:
+                text.program.make()
+        self.prepare()  # which drops the trees
 
     def prepare_if_due(self) -> None:
         """Generate the functions if there have been enough objects for them to pay for themselves."""

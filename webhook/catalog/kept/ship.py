@@ -20,7 +20,7 @@ def ship(folder: Path = POLICIES / SHIPPED) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(_SEARCHABLE)
     kept = Kept(loaded.files, folder)
-    for gvk, known in loaded.compiled().kinds.items():
+    for gvk, known in loaded.kinds.items():
         if known.policy is not NO_POLICY:
             prepared = loaded.prepared(known)
             prepared.complete()
