@@ -50,7 +50,7 @@ crds: $(READY)  ## generate the CRDs that embed types of Kubernetes, and the mer
 	$(PY) -m tools.crds
 
 grammar: $(READY)  ## generate the tables of the CEL grammar from cel-python's cel.lark and webhook/cel/syntax/kubernetes.lark
-	$(PY) -m webhook.cel.syntax.grammar
+	$(PY) -m webhook.cel.syntax.parser
 
 docs: $(READY)  ## generate webhook/facts/inputs.json, docs/coverage.md, samples.md, crds.md, releases.md, the tables of docs/rules, READMEs of charts
 	$(PY) -m tools.inputs

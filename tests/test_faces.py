@@ -37,12 +37,11 @@ FACES: dict[str, dict[str, str]] = {
     "webhook.cel": {
         "webhook.cel.batch": "many expressions as one generated function",
         "webhook.cel.cost.reviewed": "what an expression may cost over a review; loads the estimator",
-        "webhook.cel.library.shown": "the one function that policies have and Kubernetes has not",
         "webhook.cel.overload": "functions of one's own, for the library",
         "webhook.cel.runner": "cel-python's API, for the library; imports it",
         "webhook.cel.syntax": "the tree of an expression, and its parser",
         "webhook.cel.syntax.celpython": "the installed cel-python, found before the language is loaded",
-        "webhook.cel.syntax.grammar": "the parser of Lark, whose tokens an export rewrites",
+        "webhook.cel.syntax.parser": "the parser of Lark, whose tokens an export rewrites",
         "webhook.cel.types": "the types, without the compiler",
         "webhook.cel.values": "the values that a policy reads and makes",
     },

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.cel.cost.bounds import MAX, UNKNOWN, Bounds, fixed
+from webhook.cel.cost.sizes import MAX, UNKNOWN, Bounds, fixed
 from webhook.cel.environment import Environment
 from webhook.cel.program import Budget
 from webhook.cel.types import DYN

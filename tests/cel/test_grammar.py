@@ -11,7 +11,7 @@ from pathlib import Path
 import lark
 import pytest
 
-from webhook.cel.syntax import celpython, grammar
+from webhook.cel.syntax import celpython, parser
 from webhook.cel.syntax.treebuilder import TreeBuilder
 
 MODEL = "apiVersion: inference.llmkube.dev/v1alpha1\nkind: Model\nmetadata: {name: m}\nspec: {source: pvc://c/m.gguf}\n"
@@ -49,27 +49,27 @@ def test_the_grammar_is_the_file_of_the_installed_package():
 
 
 def test_the_saved_tables_name_the_files_and_versions_they_were_made_from():
-    key = grammar.TABLES.read_bytes().partition(b"\n")[0].decode()
+    key = parser.TABLES.read_bytes().partition(b"\n")[0].decode()
     assert celpython.grammar_hash() in key
-    assert sha256(grammar.OVERLAY.read_bytes()).hexdigest() in key
+    assert sha256(parser.OVERLAY.read_bytes()).hexdigest() in key
     assert f"cel-python {celpython.version()} " in key
     assert f"lark {lark.__version__} " in key
-    assert grammar.fresh(), "run: make grammar"
+    assert parser.fresh(), "run: make grammar"
 
 
 def test_the_rules_that_the_overlay_does_not_change_are_those_of_the_package(another, monkeypatch):
-    used = grammar.parser().rules
-    assert used == grammar.build().rules
+    used = parser.parser().rules
+    assert used == parser.build().rules
     monkeypatch.setattr(celpython, "folder", lambda: Path(another) / "celpy")
     monkeypatch.setattr(celpython, "GRAMMAR_HASH", celpython.grammar_hash())
-    built = grammar.build()
+    built = parser.build()
     assert built.parse("true and false").expr.function == "_&&_"
     with pytest.raises(lark.UnexpectedInput):
-        grammar.parser().parse("true and false")
+        parser.parser().parse("true and false")
 
 
 def test_each_rule_has_its_callback():
-    rules = {rule.origin.name for rule in grammar.build().rules}
+    rules = {rule.origin.name for rule in parser.build().rules}
     assert [rule for rule in rules if not rule.startswith("_") and not hasattr(TreeBuilder, rule)] == []
     callbacks = {name for name in vars(TreeBuilder) if not name.startswith("_")}
     assert callbacks - rules == set()
@@ -108,12 +108,12 @@ def test_a_cel_python_without_a_grammar_is_refused_at_start(another):
 
 
 def test_no_tables_are_made_from_another_grammar(another):
-    before = grammar.TABLES.read_bytes()
-    done = run("-m", "webhook.cel.syntax.grammar", PYTHONPATH=another)
+    before = parser.TABLES.read_bytes()
+    done = run("-m", "webhook.cel.syntax.parser", PYTHONPATH=another)
     assert done.returncode == 1
     assert done.stderr.startswith("cel-python 0.5.9 has a different grammar")
     assert done.stderr.count("\n") == 1
-    assert grammar.TABLES.read_bytes() == before
+    assert parser.TABLES.read_bytes() == before
 
 
 def test_another_release_with_the_same_grammar_is_the_same_language(another):

@@ -2,7 +2,7 @@ import pytest
 
 from tests.cel.calls import call, error
 from webhook.cel.errors import BudgetExceeded
-from webhook.cel.values.quantity import parse_quantity
+from webhook.cel.library.quantity import parse_quantity
 from webhook.cel.values.value import Duration, UInt
 
 

@@ -1,8 +1,8 @@
 import pytest
 
 from tests.cel.calls import call, error
+from webhook.cel.library.quantity import parse_quantity
 from webhook.cel.types import INT
-from webhook.cel.values.quantity import parse_quantity
 from webhook.cel.values.times import parse_timestamp
 from webhook.cel.values.value import NONE, Duration, Opt, UInt
 

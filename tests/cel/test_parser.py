@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.cel.errors import ParseFailure
-from webhook.cel.syntax import grammar
+from webhook.cel.syntax import parser
 from webhook.cel.syntax.ast import Call, Comprehension, Const, Select, StructExpr
 from webhook.cel.syntax.macros import STANDARD, macros
 from webhook.cel.syntax.parser import Dialect, parse
@@ -307,12 +307,12 @@ def test_any_tokens_are_an_expression_or_a_failure(source):
 
 
 def test_the_saved_tables_are_those_of_the_grammar():
-    assert grammar.fresh(), "run: python -m webhook.cel.syntax.grammar"
+    assert parser.fresh(), "run: python -m webhook.cel.syntax.parser"
 
 
 def test_without_saved_tables_the_grammar_is_built(monkeypatch, tmp_path):
-    monkeypatch.setattr(grammar, "TABLES", tmp_path / "absent")
-    built = grammar.parser.__wrapped__()
+    monkeypatch.setattr(parser, "TABLES", tmp_path / "absent")
+    built = parser.parser.__wrapped__()
     assert shape(built.parse("1 + 2").expr) == "_+_(1, 2)"
 
 

@@ -3,8 +3,8 @@ import pytest
 from tests.cel.calls import call, error
 from webhook.cel.environment import Environment
 from webhook.cel.errors import CelError
+from webhook.cel.library.quantity import parse_quantity
 from webhook.cel.program import Budget
-from webhook.cel.values.quantity import parse_quantity
 
 FORM = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 

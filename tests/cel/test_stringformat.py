@@ -6,7 +6,7 @@ from tests.cel.calls import call, error
 from webhook.cel import types
 from webhook.cel.environment import Environment
 from webhook.cel.errors import CelError, CompileFailure
-from webhook.cel.values.quantity import parse_quantity
+from webhook.cel.library.quantity import parse_quantity
 from webhook.cel.values.value import NONE, TRUE_KEY, Duration, Timestamp, UInt
 
 NOT_UTF8 = '"invalid UTF-8 in bytes, cannot convert to string"'

@@ -4,7 +4,7 @@ import pytest
 
 from webhook.cel import types
 from webhook.cel.errors import CelError
-from webhook.cel.values.quantity import parse_quantity
+from webhook.cel.library.quantity import parse_quantity
 from webhook.cel.values.value import (
     FALSE_KEY,
     NONE,

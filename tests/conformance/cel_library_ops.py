@@ -9,15 +9,15 @@ from typing import Any
 from tests.conformance.cel_describe import describe
 from tests.conformance.compare import differs, first
 from webhook.cel import LATEST, Environment
-from webhook.cel.cost.bounds import Bounds
 from webhook.cel.cost.estimate import estimate
 from webhook.cel.cost.runtime import LIST_CREATE, MAP_CREATE, call_cost
+from webhook.cel.cost.sizes import Bounds
 from webhook.cel.errors import CelError, CompileFailure
 from webhook.cel.interpreter.compiler import Compiler
 from webhook.cel.interpreter.frame import COST, Frame, Run, Step
 from webhook.cel.interpreter.plan import FORMS, Plan
+from webhook.cel.library.additions import JSON_PATCH
 from webhook.cel.library.authorizer import Authorizer, Decision
-from webhook.cel.library.jsonpatch import JSON_PATCH
 from webhook.cel.program import PER_CALL_LIMIT
 from webhook.cel.syntax.ast import Call, Comprehension, Const, Expr
 from webhook.cel.syntax.parser import parse

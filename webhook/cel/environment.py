@@ -25,8 +25,7 @@ from webhook.cel.values.nodes import Node, node_of
 from webhook.cel.versions import COMPATIBLE, LATEST, Version
 
 if TYPE_CHECKING:
-    from webhook.cel.cost.bounds import Bounds
-    from webhook.cel.cost.sizes import SizeHint
+    from webhook.cel.cost.sizes import Bounds, SizeHint
     from webhook.cel.overload import Overload
     from webhook.cel.program import Program
     from webhook.cel.syntax.ast import Expr

@@ -8,8 +8,7 @@ from functools import cached_property, partial
 from threading import RLock
 from typing import Any, Final, NamedTuple
 
-from webhook.cel import Environment
-from webhook.cel.library.shown import SHOWN
+from webhook.cel import SHOWN, Environment
 from webhook.cel.types import DYN, Type, object_of
 from webhook.policy.path import Path
 from webhook.schema import Structural

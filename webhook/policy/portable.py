@@ -13,9 +13,9 @@ from typing import Any, Final
 from lark import Token
 
 from webhook.admission import patch
-from webhook.cel.library.shown import written
+from webhook.cel import shown_in_kubernetes
 from webhook.cel.syntax import Ident, parse, position
-from webhook.cel.syntax.grammar import parser
+from webhook.cel.syntax.parser import parser
 from webhook.policy.path import MISSING
 from webhook.policy.policy import DefaultRule, Expression, FactValue, ValidationRule
 from webhook.policy.reads import OBJECT, SELF, Reads
@@ -182,7 +182,7 @@ def _last_shown(source: str) -> tuple[int, str, int] | None:
             end = position(tokens[index + 2 + len(inner)])
             argument = source[position(bracket) + 1 : end].strip()
             is_member = all(token.type in ("IDENT", "DOT") for token in inner)
-            return position(name), written(argument, repeatable=is_member), end + 1
+            return position(name), shown_in_kubernetes(argument, repeatable=is_member), end + 1
     return None
 
 

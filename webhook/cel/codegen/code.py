@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +13,21 @@ if TYPE_CHECKING:
     from webhook.cel.types import Type
     from webhook.cel.values.nodes import Node
 
-__all__ = ["CLASSES", "CONTAINERS", "Block", "Code", "Unsupported", "class_of", "is_not_of", "is_of", "render"]
+__all__ = [
+    "CLASSES",
+    "CONTAINERS",
+    "Block",
+    "Code",
+    "Unsupported",
+    "assignments",
+    "class_of",
+    "is_in",
+    "is_not_of",
+    "is_of",
+    "join",
+    "may_raise",
+    "render",
+]
 
 Block = list[Any]
 """Lines of source. A pair is a header and the block below it; a list is a part of the block itself."""
@@ -89,3 +105,48 @@ def is_of(value: str, wanted: str) -> str:
 
 def is_not_of(value: str, wanted: str) -> str:
     return f"{value}.__class__ {'not in IS' if wanted.startswith('(') else f'is not {wanted}'}"
+
+
+_LITERAL: Final = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_PRESENT: Final = re.compile(r"if t\d+ is not None:")
+_RAISES: Final = re.compile(r"\braise\b|\bfor\b|\w\(|[\[\].+\0]")
+
+
+def may_raise(block: Block) -> bool:
+    """Whether something in a block may raise: anything but comparisons and sizes of values whose class is known."""
+    return any(_RAISES.search(_LITERAL.sub("''", line).replace("len(", "(")) for line in _lines(block))
+
+
+def assignments(block: Block, local: str) -> int:
+    """How often a local is set in a block."""
+    return sum(len(re.findall(rf"(?<!\w){local} :?= ", line)) for line in _lines(block))
+
+
+def is_in(block: Block, part: Block) -> bool:
+    """Whether a block contains another."""
+    for item in block:
+        inner = item[1] if isinstance(item, tuple) else item
+        if inner is part or (isinstance(inner, list) and is_in(inner, part)):
+            return True
+    return False
+
+
+def join(block: Block, other: Block) -> None:
+    """Append a block; what depends on the presence that the first tests last is put below that test."""
+    for item in other:
+        last = block[-1] if block else None
+        if isinstance(item, tuple) and isinstance(last, tuple) and last[0] == item[0] and _PRESENT.fullmatch(item[0]):
+            join(last[1], item[1])
+        else:
+            block.append(item)
+
+
+def _lines(block: Block) -> Iterator[str]:
+    for item in block:
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, list):
+            yield from _lines(item)
+        else:
+            yield item[0]
+            yield from _lines(item[1])

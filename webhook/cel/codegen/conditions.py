@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from webhook.cel.codegen.blocks import join
-from webhook.cel.codegen.code import Block, Code, Unsupported, class_of
+from webhook.cel.codegen.code import Block, Code, Unsupported, class_of, join
 from webhook.cel.codegen.generate import LIMIT
 from webhook.cel.codegen.variables import Part, VariablesWriter
 from webhook.cel.types import DYN

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from webhook.cel.codegen import members
-from webhook.cel.codegen.blocks import assignments, is_in, may_raise
-from webhook.cel.codegen.code import Block, Code, Unsupported
+from webhook.cel.codegen.code import Block, Code, Unsupported, assignments, is_in, may_raise
 from webhook.cel.codegen.generate import FORMS
 from webhook.cel.codegen.sharing import LOCAL, Later, SharingWriter
 from webhook.cel.codegen.writer import Forms, Writer

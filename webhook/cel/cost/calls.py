@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from webhook.cel.cost.bounds import MAX, UNKNOWN, Bounds, fixed
 from webhook.cel.cost.runtime import REGEX_FACTOR, STRING_FACTOR
+from webhook.cel.cost.sizes import MAX, UNKNOWN, Bounds, fixed
 
 if TYPE_CHECKING:
     from webhook.cel.syntax.ast import Expr

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from webhook.cel.cost.bounds import MAX, ZERO, Bounds, fixed
 from webhook.cel.cost.calls import STANDARD, CallEstimate, Operand
 from webhook.cel.cost.libraries import EXTENSIONS, KUBERNETES
 from webhook.cel.cost.runtime import LIST_CREATE, MAP_CREATE, STRUCT_CREATE
-from webhook.cel.cost.sizes import Entries, Local, Sizes
+from webhook.cel.cost.sizes import MAX, ZERO, Bounds, Entries, Local, Sizes, fixed
 from webhook.cel.syntax.ast import Call, Comprehension, Const, Expr, Ident, ListExpr, MapExpr, Select, StructExpr
 from webhook.cel.syntax.macros import ACCUMULATOR
 

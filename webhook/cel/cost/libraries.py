@@ -11,9 +11,9 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from webhook.cel.cost.bounds import MAX, UNKNOWN, Bounds, fixed, saturated
 from webhook.cel.cost.calls import CallEstimate, CallEstimator, Operand, Operands, pattern_cost, read_argument
 from webhook.cel.cost.runtime import AUTHORIZATION_CHECK, LIST_CREATE, REGEX_FACTOR, STRING_FACTOR, STRUCT_CREATE
+from webhook.cel.cost.sizes import MAX, UNKNOWN, Bounds, fixed, saturated
 from webhook.cel.syntax.ast import Const
 
 __all__ = ["EXTENSIONS", "KUBERNETES"]

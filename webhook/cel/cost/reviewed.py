@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from webhook.cel.cost.bounds import Bounds
 from webhook.cel.cost.estimate import Estimator
-from webhook.cel.cost.sizes import Path, Sizes
+from webhook.cel.cost.sizes import Bounds, Path, Sizes
 from webhook.cel.syntax.ast import Call, Const, Expr
 
 if TYPE_CHECKING:

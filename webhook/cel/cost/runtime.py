@@ -245,15 +245,7 @@ _BY_OVERLOAD: Final[dict[str, Cost]] = {
     **dict.fromkeys(("list_slice", "lists_range", "list_reverse"), _new_list),
     **dict.fromkeys(("list_flatten", "list_flatten_int"), _flatten),
     "list_distinct": _compared_with_itself,
-    **{
-        f"list_{of}_{what}": _compared_with_itself
-        for what in ("sort", "sortByAssociatedKeys")
-        for of in (
-            *["bool", "bytes", "double", "int", "string", "uint"],
-            "google.protobuf.Duration",
-            "google.protobuf.Timestamp",
-        )
-    },
+    **{f"list_{of}_{what}": _compared_with_itself for what in ("sort", "sortByAssociatedKeys") for of in _SORTED},
 }
 
 

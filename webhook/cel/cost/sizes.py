@@ -1,16 +1,17 @@
-"""The sizes of the parts of an expression, as far as literals, macros and schemas determine them.
+"""The sizes of the parts of an expression, as far as literals, macros and schemas determine them, and sums of them.
 
-This is the part of cel-go's ``checker/cost.go`` that does not compute costs.
+This is the part of cel-go's ``checker/cost.go`` that does not compute costs. Sizes and costs are ranges in 64 bits,
+which saturate at their maximum instead of overflowing.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from webhook.cel.cost.bounds import UNKNOWN, ZERO, Bounds, fixed
 from webhook.cel.syntax.ast import Const, Expr, Ident, ListExpr, MapExpr
 
 if TYPE_CHECKING:
@@ -18,7 +19,60 @@ if TYPE_CHECKING:
     from webhook.cel.typing.checker import Checked
     from webhook.cel.typing.schematypes import Declared
 
-__all__ = ["Entries", "Local", "Path", "SizeHint", "Sizes", "schema_hint"]
+__all__ = [
+    "MAX",
+    "UNKNOWN",
+    "ZERO",
+    "Bounds",
+    "Entries",
+    "Local",
+    "Path",
+    "SizeHint",
+    "Sizes",
+    "fixed",
+    "saturated",
+    "schema_hint",
+]
+
+MAX: Final = 2**64 - 1
+
+
+def saturated(value: int) -> int:
+    return min(value, MAX)
+
+
+class Bounds(NamedTuple):
+    """At least ``min`` and at most ``max``."""
+
+    min: int
+    max: int
+
+    def plus(self, other: Bounds) -> Bounds:
+        return Bounds(saturated(self.min + other.min), saturated(self.max + other.max))
+
+    def times(self, other: Bounds) -> Bounds:
+        return Bounds(saturated(self.min * other.min), saturated(self.max * other.max))
+
+    def scaled(self, factor: float) -> Bounds:
+        """Multiplied and rounded up, computed in floating point as cel-go does."""
+        return Bounds(_scaled(self.min, factor), _scaled(self.max, factor))
+
+    def union(self, other: Bounds) -> Bounds:
+        return Bounds(min(self.min, other.min), max(self.max, other.max))
+
+
+def fixed(value: int) -> Bounds:
+    return Bounds(value, value)
+
+
+def _scaled(value: int, factor: float) -> int:
+    product = math.ceil(float(value) * factor)
+    return MAX if product >= 2**64 else product
+
+
+ZERO: Final = fixed(0)
+UNKNOWN: Final = Bounds(0, MAX)
+
 
 _SCALARS = frozenset(["bool", "double", "duration", "int", "timestamp", "uint"])
 Path = tuple[str, ...]

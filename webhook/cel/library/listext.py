@@ -1,4 +1,4 @@
-"""cel-go's list extension, version 3: ``slice``, ``flatten``, ``sort``, ``sortBy``, ``distinct`` …
+"""cel-go's extensions for lists (version 3: ``slice``, ``flatten``, ``sort``, ``distinct`` …) and sets of them.
 
 ``sortBy`` is a macro; what is left of it at run time is ``@sortByAssociatedKeys``.
 """
@@ -25,6 +25,7 @@ from webhook.cel.types import (
     list_of,
     param,
 )
+from webhook.cel.values import containers
 from webhook.cel.values.value import RECEIVERS, Comparison, type_name, type_of_value
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from webhook.cel.types import Type
 
-__all__ = ["LIST_EXTENSION"]
+__all__ = ["LIST_EXTENSION", "SETS"]
 
 
 def slice_(values: list[Any], start: int, end: int) -> list[Any]:
@@ -162,4 +163,29 @@ LIST_EXTENSION: Final[tuple[Overload, ...]] = (
     free("lists.range", "lists_range", (INT,), list_of(INT), range_),
     member("reverse", "list_reverse", (_LIST,), _LIST, reverse),
     member("distinct", "list_distinct", (_LIST,), _LIST, distinct),
+)
+
+
+def contains(whole: list[Any], part: list[Any]) -> bool:
+    within(len(whole) * len(part), WORK_LIMIT)
+    comparison = Comparison()
+    return all(containers.contains(each, whole, comparison) for each in part)
+
+
+def equivalent(a: list[Any], b: list[Any]) -> bool:
+    return contains(a, b) and contains(b, a)
+
+
+def intersects(a: list[Any], b: list[Any]) -> bool:
+    within(len(a) * len(b), WORK_LIMIT)
+    comparison = Comparison()
+    return any(containers.contains(each, b, comparison) for each in a)
+
+
+_LISTS: Final = (list_of(param("T")), list_of(param("T")))
+
+SETS: Final[tuple[Overload, ...]] = (
+    free("sets.contains", "list_sets_contains_list", _LISTS, BOOL, contains),
+    free("sets.equivalent", "list_sets_equivalent_list", _LISTS, BOOL, equivalent),
+    free("sets.intersects", "list_sets_intersects_list", _LISTS, BOOL, intersects),
 )

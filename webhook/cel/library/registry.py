@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from webhook.cel.library.authorizer import AUTHORIZER, SELECTORS
 from webhook.cel.library.formats import FORMATS
 from webhook.cel.library.ip import CIDR_TYPES, CIDRS, IP_TYPES, IPS
-from webhook.cel.library.listext import LIST_EXTENSION
+from webhook.cel.library.listext import LIST_EXTENSION, SETS
 from webhook.cel.library.lists import INCLUDES, LISTS
 from webhook.cel.library.optionals import OPTIONAL_TYPES, OPTIONALS
 from webhook.cel.library.quantity import QUANTITY
 from webhook.cel.library.regex import REGEX
 from webhook.cel.library.semver import SEMVER
-from webhook.cel.library.sets import SETS
 from webhook.cel.library.standard import STANDARD, TYPE_NAMES
 from webhook.cel.library.strings import STRINGS_0, STRINGS_2
 from webhook.cel.library.twovariables import TWO_VARIABLES

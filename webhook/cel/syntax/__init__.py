@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final
 from webhook.ground.later import later
 
 if TYPE_CHECKING:
-    from webhook.cel.syntax.ast import Call, Comprehension, Const, Expr, Ident, ListExpr, MapExpr, Select
+    from webhook.cel.syntax.ast import RESERVED, Call, Comprehension, Const, Expr, Ident, ListExpr, MapExpr, Select
     from webhook.cel.syntax.parser import parse
     from webhook.cel.syntax.reading import position
-    from webhook.cel.syntax.reserved import RESERVED
 
 __all__ = [
     "RESERVED",
@@ -27,10 +26,11 @@ __all__ = [
 ]
 
 _MODULES: Final = {
-    **dict.fromkeys(("Call", "Comprehension", "Const", "Expr", "Ident", "ListExpr", "MapExpr", "Select"), "ast"),
+    **dict.fromkeys(
+        ("RESERVED", "Call", "Comprehension", "Const", "Expr", "Ident", "ListExpr", "MapExpr", "Select"), "ast"
+    ),
     "parse": "parser",
     "position": "reading",
-    "RESERVED": "reserved",
 }
 """The module of each name, which is loaded when the name is first used."""
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 __all__ = [
+    "RESERVED",
     "Call",
     "Comprehension",
     "Const",
@@ -168,3 +169,9 @@ def qualified_name(expr: Expr) -> str | None:
         names.append(expr.field)
         expr = expr.operand
     return ".".join((expr.name, *reversed(names))) if isinstance(expr, Ident) else None
+
+
+RESERVED: Final = frozenset(
+    {"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in"}
+    | {"let", "loop", "package", "namespace", "null", "return", "true", "var", "void", "while"}
+)

@@ -13,11 +13,23 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from webhook.cel.syntax import literals, macros
-from webhook.cel.syntax.ast import Call, Const, Expr, Ident, ListExpr, MapEntry, MapExpr, Select, StructExpr
-from webhook.cel.syntax.nesting import CALC, EXPR, MEMBER, RELATION, Part, chain, group
-from webhook.cel.syntax.operations import Terms, closed, conditional, joined, negation, operator
+from webhook.cel.syntax.ast import RESERVED, Call, Const, Expr, Ident, ListExpr, MapEntry, MapExpr, Select, StructExpr
+from webhook.cel.syntax.parts import (
+    CALC,
+    EXPR,
+    MEMBER,
+    RELATION,
+    Part,
+    Terms,
+    chain,
+    closed,
+    conditional,
+    group,
+    joined,
+    negation,
+    operator,
+)
 from webhook.cel.syntax.reading import READING, position, wrong
-from webhook.cel.syntax.reserved import RESERVED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from webhook.cel.errors import CelError
-from webhook.cel.syntax.reserved import RESERVED
+from webhook.cel.syntax.ast import RESERVED
 from webhook.cel.values import scalars
 
 __all__ = ["COMPOSITE", "Node", "escape", "has_metadata", "node_of", "unescape", "with_metadata"]

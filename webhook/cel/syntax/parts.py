@@ -1,4 +1,4 @@
-"""The nesting depth of an expression, counted as in cel-go's parser.
+"""The parts of an expression that have been read, joined by operators, and how deep they nest: as in cel-go's parser.
 
 cel-go refuses an expression if its parser enters one grammar rule more than 250 times without
 leaving it. In left-recursive rules (members, calculations, relations) a chain counts once,
@@ -9,10 +9,15 @@ visitor then applies the same limit to all operators, and counts chains in full.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from webhook.cel.syntax.ast import Call, Expr
+from webhook.cel.syntax.reading import position
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from lark import Token
 
     from webhook.cel.syntax.ast import Expr
 
@@ -25,9 +30,14 @@ __all__ = [
     "RELATION",
     "NestingError",
     "Part",
+    "Terms",
     "chain",
+    "closed",
     "conditional",
     "group",
+    "joined",
+    "negation",
+    "operator",
 ]
 
 LIMIT = 250
@@ -65,14 +75,6 @@ def chain(expr: Expr, level: int, left: Part, right: Sequence[Part], right_level
     depths = _deepest([_lifted(left, level), _tuple(depths)])
     depths[4] += 1
     return _checked(Part(expr, level, _tuple(depths), 1 + left.size + sum(part.size for part in right)))
-
-
-def conditional(expr: Expr, condition: Part, then: Part, otherwise: Part) -> Part:
-    """``condition ? then : otherwise``, whose last operand is an expression of its own."""
-    depths = _deepest([_lifted(condition, RELATION), _lifted(then, RELATION), _lifted(otherwise, EXPR)])
-    depths[3] += 1
-    depths[4] += 1
-    return _checked(Part(expr, EXPR, _tuple(depths), 1 + condition.size + then.size + otherwise.size))
 
 
 def group(expr: Expr, parts: Sequence[Part], *, inner: int = EXPR, level: int = PRIMARY) -> Part:
@@ -113,3 +115,62 @@ def _checked(part: Part) -> Part:
     if part.depths[4] > LIMIT:
         raise NestingError("max recursion depth exceeded")
     return part
+
+
+def operator(children: list[Any], level: int) -> Part:
+    (left, token), right = children
+    call = Call(position(token), "@in" if token.type == "IN" else f"_{token}_", None, (left.expr, right.expr))
+    return chain(call, level, left, (right,), level)
+
+
+@dataclass(slots=True)
+class Terms:
+    """The terms of ``&&`` or ``||`` so far: the tree is built when the chain is complete."""
+
+    terms: list[Part]
+    ops: list[Token]
+
+
+def joined(left: Part | Terms, token: Token, right: Part) -> Terms:
+    if isinstance(left, Part):
+        return Terms([left, right], [token])
+    left.terms.append(right)
+    left.ops.append(token)
+    return left
+
+
+def closed(function: str, found: Part | Terms) -> Part:
+    if isinstance(found, Part):
+        return found
+    expr = _balanced(function, found.terms, found.ops, 0, len(found.ops) - 1)
+    return group(expr, found.terms, inner=RELATION, level=RELATION)
+
+
+def conditional(token: Token, condition: Part, then: Part, otherwise: Part) -> Part:
+    """``condition ? then : otherwise``, whose last operand is an expression of its own."""
+    parts = (condition, then, otherwise)
+    depths = _deepest([_lifted(condition, RELATION), _lifted(then, RELATION), _lifted(otherwise, EXPR)])
+    depths[3] += 1
+    depths[4] += 1
+    call = Call(position(token), "_?_:_", None, tuple(part.expr for part in parts))
+    return _checked(Part(call, EXPR, _tuple(depths), 1 + sum(part.size for part in parts)))
+
+
+def _balanced(function: str, terms: Sequence[Part], ops: Sequence[Token], low: int, high: int) -> Expr:
+    """A balanced tree over ``terms[low:high + 2]``, so that long conditions do not nest deeply."""
+    middle = (low + high + 1) // 2
+    left = terms[middle].expr if middle == low else _balanced(function, terms, ops, low, middle - 1)
+    right = terms[middle + 1].expr if middle == high else _balanced(function, terms, ops, middle + 1, high)
+    return Call(position(ops[middle]), function, None, (left, right))
+
+
+def negation(children: list[Any], function: str) -> Part:
+    """``!x`` and ``-x``; pairs of a sign cancel, as in cel-go (``--5`` is 5, not the negation of a literal)."""
+    token, operand = children
+    sign, inner = operand.negated or ("", operand.expr)
+    if sign == function:
+        expr, negated = inner, operand.expr
+    else:
+        expr, negated = Call(position(token), function, None, (operand.expr,)), operand.expr
+    level = max(operand.level, MEMBER)
+    return Part(expr, level, operand.depths, operand.size + 1, negated=(function, negated))

@@ -1,4 +1,8 @@
-"""``shown(x)``: a string, quoted and shortened. Only Modelgate's own policies have it."""
+"""What some policies have beside the functions of Kubernetes' base environment.
+
+Mutating policies have ``jsonpatch.escapeKey``. Modelgate's own policies have ``shown(x)``: a string, quoted and
+shortened.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,18 @@ from typing import Final
 from webhook.cel.overload import Overload, free
 from webhook.cel.types import STRING
 
-__all__ = ["LENGTH", "SHOWN", "shown", "written"]
+__all__ = ["JSON_PATCH", "LENGTH", "SHOWN", "shown", "shown_in_kubernetes"]
+
+
+def escape_key(key: str) -> str:
+    """A key as a segment of a JSON pointer (RFC 6901)."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+JSON_PATCH: Final[tuple[Overload, ...]] = (
+    free("jsonpatch.escapeKey", "string_jsonpatch_escapeKey_string", (STRING,), STRING, escape_key),
+)
+
 
 LENGTH: Final = 80
 """Characters of a value that a message shows. Names of one label and label values, at most 63, stay whole. The API
@@ -19,7 +34,7 @@ def shown(text: str) -> str:
     return f'"{text[:LENGTH]}…"' if len(text) > LENGTH else f'"{text}"'
 
 
-def written(argument: str, *, repeatable: bool) -> str:
+def shown_in_kubernetes(argument: str, *, repeatable: bool) -> str:
     """``shown(argument)`` in Kubernetes' CEL. An argument that is not ``repeatable`` is evaluated only once."""
     name = argument if repeatable else "text"
     quoted = f"'\"' + ({name}.size() > {LENGTH} ? {name}.substring(0, {LENGTH}) + '…' : {name}) + '\"'"
