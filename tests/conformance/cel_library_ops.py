@@ -13,8 +13,7 @@ from webhook.cel.cost.estimate import estimate
 from webhook.cel.cost.runtime import LIST_CREATE, MAP_CREATE, call_cost
 from webhook.cel.cost.sizes import Bounds
 from webhook.cel.errors import CelError, CompileFailure
-from webhook.cel.interpreter.compiler import Compiler
-from webhook.cel.interpreter.frame import COST, Frame, Run, Step
+from webhook.cel.interpreter.compiler import COST, Compiler, Frame, Run, Step
 from webhook.cel.interpreter.plan import FORMS, Plan
 from webhook.cel.library.additions import JSON_PATCH
 from webhook.cel.library.authorizer import Authorizer, Decision

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from webhook.cel.codegen.generate import Fast, generate, write
 from webhook.cel.codegen.listing import file_name, register
 from webhook.cel.errors import BudgetExceeded, CelError
-from webhook.cel.interpreter.frame import COST, LIMIT, Frame, over_limit
+from webhook.cel.interpreter.compiler import COST, LIMIT, Frame, over_limit
 from webhook.cel.interpreter.plan import Plan, plan
 from webhook.cel.limits import DEEP_RECURSION
 

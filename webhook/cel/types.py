@@ -56,6 +56,11 @@ class Type:
     )
     nullable: bool = field(default=False, compare=False, hash=False, repr=False)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a value may have another type at run time than an overload takes: null fits many."""
+        return self.kind in ("dyn", "any", "param", "null") or any(inner.is_open for inner in self.params)
+
     def __str__(self) -> str:
         match self.kind:
             case "object" | "opaque" | "param":

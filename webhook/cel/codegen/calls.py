@@ -12,10 +12,8 @@ from webhook.cel.codegen.runtime import SHORT
 from webhook.cel.codegen.writer import Form, Writer
 from webhook.cel.cost import runtime as costs
 from webhook.cel.errors import CelError
-from webhook.cel.interpreter.calls import is_open
 from webhook.cel.library import operators as library
 from webhook.cel.library.formats import NamedFormat
-from webhook.cel.overload import dispatcher
 from webhook.cel.syntax.ast import Call, Expr
 from webhook.cel.types import BOOL, DYN, INT, STRING
 from webhook.cel.values.nodes import COMPOSITE
@@ -30,7 +28,7 @@ def write_call(writer: Writer, expr: Call) -> Code:
     reference = writer.checked.references.get(expr)
     if reference is None or not reference.overloads:
         raise Unsupported
-    args = expr.args if expr.target is None or reference.namespaced else (expr.target, *expr.args)
+    args = reference.arguments(expr)
     if reference.name == "size":
         return _size(writer, args[0])
     function = _FUNCTIONS.get(reference.overloads[0].id) if len(reference.overloads) == 1 else None
@@ -49,16 +47,14 @@ def _function(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
     values = [writer.value(writer.expr(arg)) for arg in args]
     if len(overloads) == 1:
         chosen, cost = overloads[0], overloads[0].cost
-        is_proven = all(value.proven and not is_open(value.of) for value in values)
+        is_proven = all(value.proven and not value.of.is_open for value in values)
         impl = chosen.raw if is_proven and chosen.raw is not None else chosen.impl
     else:
-        declared = writer.functions[reference.name]
-        impl = dispatcher([signature.overload for signature in (*declared.free, *declared.member)])
-        cost = costs.call_cost(reference.name)
+        impl, cost = writer.functions[reference.name].dispatched()
     if all(value.is_literal for value in values):
         return _folded(writer, expr, impl, cost, [value.literal for value in values])
     function, of = writer.constant(impl), writer.type_of(expr)
-    is_known = len(overloads) == 1 and not is_open(of)
+    is_known = len(overloads) == 1 and not of.is_open
     if cost is None:
         writer.cost += 1
         return Code(writer.call(function, [value.text for value in values]), of, proven=is_known)

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from webhook.cel.codegen.code import Block, Code, Unsupported
 from webhook.cel.codegen.writer import Writer
-from webhook.cel.interpreter import logic
 from webhook.cel.syntax.ast import Call
 from webhook.cel.types import BOOL
 
@@ -24,7 +23,7 @@ def logical(operator: str) -> Callable[[Writer, Call], Code]:
     def write(writer: Writer, expr: Call) -> Code:
         ladder = _Ladder(writer, operator)
         outer = writer.block
-        first, *others = logic.chain(expr)
+        first, *others = expr.terms()
         ladder.add(writer.truth(first), [])
         # Only the following terms may reuse the members that a term reads: it may not have been evaluated.
         names = dict(writer.names)

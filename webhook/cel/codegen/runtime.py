@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
-from webhook.cel.values import containers, members, schema_aware
+from webhook.cel.values import members, schema_aware
 from webhook.cel.values.members import ABSENT
 from webhook.cel.values.nodes import Node
 from webhook.cel.values.schema_aware import is_whole, schema_aware_value
@@ -63,7 +63,7 @@ _SCALARS: Final = frozenset({str, int, bool, bytes})
 
 def _contains(element: Any, container: Any) -> bool:
     if container.__class__ is list or container.__class__ is dict:
-        return containers.contains(element, container)
+        return members.contains(element, container)
     return schema_aware.contains(container, element)
 
 

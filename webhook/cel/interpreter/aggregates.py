@@ -1,21 +1,22 @@
-"""Closures that make lists, maps and objects."""
+"""Closures that make lists, maps and objects, at once or entry by entry."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from webhook.cel.cost import runtime as costs
 from webhook.cel.errors import CelError
-from webhook.cel.interpreter.compiler import Compiler, MakeObject
-from webhook.cel.interpreter.frame import RESERVED, Frame, Run, Step, constant
+from webhook.cel.interpreter.compiler import COST, RESERVED, Compiler, Frame, MakeObject, Run, Step, constant
+from webhook.cel.library.listext import insert_all_into, insert_into
+from webhook.cel.overload import no_overload
 from webhook.cel.syntax.ast import Expr, ListExpr, MapEntry, MapExpr, StructExpr
 from webhook.cel.types import Type
 from webhook.cel.values.members import key_text
 from webhook.cel.values.messages import MESSAGES
 from webhook.cel.values.value import Opt, map_key, type_name
 
-__all__ = ["compile_list", "compile_map", "compile_struct"]
+__all__ = ["compile_list", "compile_map", "compile_struct", "insertion"]
 
 
 def compile_list(compiler: Compiler, expr: ListExpr, _base: int) -> Step:
@@ -111,3 +112,27 @@ def _store(made: dict[Any, Any], key: Any, value: Any, optional: str | None) -> 
             return
         value = value.value
     made[key] = value
+
+
+def insertion(parts: list[Run]) -> Callable[[Frame, dict[Any, Any]], None]:
+    """A call of ``cel.@mapInsert`` on a map that may grow in place; ``parts`` are key and value, or a map."""
+    if len(parts) == 2:
+        read_key, read_value = parts
+
+        def insert(frame: Frame, built: dict[Any, Any]) -> None:
+            key = read_key(frame)
+            frame[COST] += 1  # also if the value is an error
+            insert_into(built, key, read_value(frame))
+
+        return insert
+
+    (read_entries,) = parts
+
+    def insert_entries(frame: Frame, built: dict[Any, Any]) -> None:
+        frame[COST] += 1
+        entries = read_entries(frame)
+        if not isinstance(entries, dict):
+            raise no_overload("cel.@mapInsert", (built, entries))
+        insert_all_into(built, entries)
+
+    return insert_entries

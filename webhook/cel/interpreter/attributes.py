@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.cel.errors import CelError
-from webhook.cel.interpreter.compiler import Compiler, Local
-from webhook.cel.interpreter.frame import RESERVED, UNSET, Frame, Run, Step, constant
+from webhook.cel.interpreter.compiler import RESERVED, UNSET, Compiler, Frame, Local, Run, Step, constant
 from webhook.cel.syntax.ast import Call, Const, Expr, Ident, Select
 from webhook.cel.typing.declarations import Reference
 from webhook.cel.values import members

@@ -10,13 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from webhook.cel.cost.runtime import call_cost, size_of
+from webhook.cel.cost.runtime import size_of
 from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.cel.interpreter import attributes, logic
-from webhook.cel.interpreter.compiler import Compiler, Form
-from webhook.cel.interpreter.frame import COPIED, COPY_LIMIT, Frame, Run, Step, constant, over_limit
+from webhook.cel.interpreter.compiler import COPIED, COPY_LIMIT, Compiler, Form, Frame, Run, Step, constant, over_limit
 from webhook.cel.library.regex import compiled
-from webhook.cel.overload import Cost, dispatcher
+from webhook.cel.overload import Cost
 from webhook.cel.syntax.ast import Call, Expr
 from webhook.cel.values import schema_aware
 from webhook.cel.values.natives import Empty
@@ -26,7 +25,7 @@ from webhook.cel.values.value import Comparison, Opt, equal
 if TYPE_CHECKING:
     from webhook.cel.typing.declarations import Reference
 
-__all__ = ["compile_call", "is_open"]
+__all__ = ["compile_call"]
 
 _NO_OVERLOAD: Final = "no such overload"
 _CONVERSIONS: Final = frozenset(
@@ -55,7 +54,7 @@ def compile_call(compiler: Compiler, expr: Call, base: int) -> Step:
         return operator(compiler, expr, base)
     reference = compiler.reference(expr)
     assert reference is not None, "every call that was checked has a reference"
-    args = expr.args if expr.target is None or reference.namespaced else (expr.target, *expr.args)
+    args = reference.arguments(expr)
     lazy = _LAZY.get(reference.overloads[0].id)
     if lazy is not None:
         return lazy(compiler, args)
@@ -73,9 +72,7 @@ def _implementation(compiler: Compiler, reference: Reference) -> tuple[Callable[
     overloads = reference.overloads
     if len(overloads) == 1:  # the checked implementation: a nullable field may hold null
         return overloads[0].impl, overloads[0].cost
-    declared = compiler.functions[reference.name]
-    everything = [signature.overload for signature in (*declared.free, *declared.member)]
-    return dispatcher(everything), call_cost(reference.name)
+    return compiler.functions[reference.name].dispatched()
 
 
 def _plain(operation: _Operation) -> Step:
@@ -144,11 +141,6 @@ _FUNCTIONS: Final[dict[str, Callable[[_Operation], Step]]] = {
     **dict.fromkeys(_CONVERSIONS, _conversion),
 }
 """The functions whose arguments are evaluated first, like any, and which need more than :func:`_plain` does."""
-
-
-def is_open(of: Any) -> bool:
-    """Whether a value of the type may have another type at run time than an overload takes (null fits many)."""
-    return of.kind in ("dyn", "any", "param", "null") or any(map(is_open, of.params))
 
 
 def _counted(run: Run, impl: Callable[[Any], Any]) -> Run:

@@ -11,9 +11,19 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from webhook.cel.errors import BudgetExceeded, CelError
-from webhook.cel.interpreter.compiler import Compiler, Local
-from webhook.cel.interpreter.frame import COST, INTERRUPT, LIMIT, UNSET, Frame, Run, Step, over_limit
-from webhook.cel.library.twovariables import insertion
+from webhook.cel.interpreter.aggregates import insertion
+from webhook.cel.interpreter.compiler import (
+    COST,
+    INTERRUPT,
+    LIMIT,
+    UNSET,
+    Compiler,
+    Frame,
+    Local,
+    Run,
+    Step,
+    over_limit,
+)
 from webhook.cel.syntax.ast import Call, Comprehension, Expr
 from webhook.cel.values.natives import Empty
 from webhook.cel.values.nodes import COMPOSITE, Node

@@ -6,33 +6,19 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from webhook.cel.errors import BudgetExceeded, CelError
-from webhook.cel.interpreter.compiler import Compiler
-from webhook.cel.interpreter.frame import Frame, Run, Step
-from webhook.cel.syntax.ast import Call, Expr
+from webhook.cel.interpreter.compiler import Compiler, Frame, Run, Step
+from webhook.cel.syntax.ast import Call
 
-__all__ = ["attempt", "chain", "conditional", "logical", "not_strictly_false"]
+__all__ = ["attempt", "conditional", "logical", "not_strictly_false"]
 
 _NO_OVERLOAD: Final = "no such overload"
-
-
-def chain(expr: Call) -> list[Expr]:
-    """The terms of ``a && b && c``, in order; parentheses do not matter."""
-    terms: list[Expr] = []
-    pending: list[Expr] = [expr]
-    while pending:
-        term = pending.pop()
-        if isinstance(term, Call) and term.function == expr.function:
-            pending += reversed(term.args)
-        else:
-            terms.append(term)
-    return terms
 
 
 def logical(decisive: bool) -> Callable[[Compiler, Call, int], Step]:
     """``&&`` (decided by false) and ``||`` (by true): the deciding value wins over errors before and after it."""
 
     def build(compiler: Compiler, expr: Call, _base: int) -> Step:
-        terms = [compiler.value(term) for term in chain(expr)]
+        terms = [compiler.value(term) for term in expr.terms()]
 
         def run(frame: Frame) -> bool:
             failure = None

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.cel.interpreter import aggregates, attributes, calls, comprehensions
-from webhook.cel.interpreter.compiler import Compiler, Forms, MakeObject
-from webhook.cel.interpreter.frame import UNSET, Frame, Run
+from webhook.cel.interpreter.compiler import UNSET, Compiler, Forms, Frame, MakeObject, Run
 from webhook.cel.limits import DEEP_RECURSION
 from webhook.cel.syntax.ast import Call, Comprehension, Const, Expr, Ident, ListExpr, MapExpr, Select, StructExpr
 

@@ -1,6 +1,7 @@
-"""cel-go's extensions for lists (version 3: ``slice``, ``flatten``, ``sort``, ``distinct`` …) and sets of them.
+"""cel-go's extensions for lists (version 3: ``slice``, ``flatten``, ``sort``, ``distinct`` …), sets of them, and maps.
 
-``sortBy`` is a macro; what is left of it at run time is ``@sortByAssociatedKeys``.
+What is left of macros at run time is here, too: ``@sortByAssociatedKeys`` of ``sortBy``, and ``cel.@mapInsert`` of
+those over two variables.
 """
 
 from __future__ import annotations
@@ -23,17 +24,19 @@ from webhook.cel.types import (
     TIMESTAMP,
     UINT,
     list_of,
+    map_of,
     param,
 )
-from webhook.cel.values import containers
-from webhook.cel.values.value import RECEIVERS, Comparison, type_name, type_of_value
+from webhook.cel.values import members
+from webhook.cel.values.members import go_value
+from webhook.cel.values.value import RECEIVERS, Comparison, from_map_key, map_key, type_name, type_of_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from webhook.cel.types import Type
 
-__all__ = ["LIST_EXTENSION", "SETS"]
+__all__ = ["LIST_EXTENSION", "SETS", "TWO_VARIABLES", "insert_all_into", "insert_into"]
 
 
 def slice_(values: list[Any], start: int, end: int) -> list[Any]:
@@ -169,7 +172,7 @@ LIST_EXTENSION: Final[tuple[Overload, ...]] = (
 def contains(whole: list[Any], part: list[Any]) -> bool:
     within(len(whole) * len(part), WORK_LIMIT)
     comparison = Comparison()
-    return all(containers.contains(each, whole, comparison) for each in part)
+    return all(members.contains(each, whole, comparison) for each in part)
 
 
 def equivalent(a: list[Any], b: list[Any]) -> bool:
@@ -179,13 +182,50 @@ def equivalent(a: list[Any], b: list[Any]) -> bool:
 def intersects(a: list[Any], b: list[Any]) -> bool:
     within(len(a) * len(b), WORK_LIMIT)
     comparison = Comparison()
-    return any(containers.contains(each, b, comparison) for each in a)
+    return any(members.contains(each, b, comparison) for each in a)
 
-
-_LISTS: Final = (list_of(param("T")), list_of(param("T")))
 
 SETS: Final[tuple[Overload, ...]] = (
-    free("sets.contains", "list_sets_contains_list", _LISTS, BOOL, contains),
-    free("sets.equivalent", "list_sets_equivalent_list", _LISTS, BOOL, equivalent),
-    free("sets.intersects", "list_sets_intersects_list", _LISTS, BOOL, intersects),
+    free("sets.contains", "list_sets_contains_list", (_LIST, _LIST), BOOL, contains),
+    free("sets.equivalent", "list_sets_equivalent_list", (_LIST, _LIST), BOOL, equivalent),
+    free("sets.intersects", "list_sets_intersects_list", (_LIST, _LIST), BOOL, intersects),
+)
+
+
+def insert_into(target: dict[Any, Any], key: Any, value: Any) -> None:
+    """Add an entry to a map that is being built; a backend that owns the map may call this instead.
+
+    Raises:
+        CelError: the key is there already.
+    """
+    found = map_key(key)
+    if found in target:
+        raise CelError(f"insert failed: key {go_value(key)} already exists")
+    target[found] = value
+
+
+def insert_all_into(target: dict[Any, Any], entries: dict[Any, Any]) -> None:
+    """Add every entry of another map; raises as :func:`insert_into`."""
+    for key, value in entries.items():
+        insert_into(target, from_map_key(key), value)
+
+
+def insert(target: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
+    result = dict(target)
+    insert_into(result, key, value)
+    return result
+
+
+def insert_all(target: dict[Any, Any], entries: dict[Any, Any]) -> dict[Any, Any]:
+    result = dict(target)
+    insert_all_into(result, entries)
+    return result
+
+
+_K, _V = param("K"), param("V")
+_MAP: Final = map_of(_K, _V)
+
+TWO_VARIABLES: Final[tuple[Overload, ...]] = (
+    free("cel.@mapInsert", "@mapInsert_map_key_value", (_MAP, _K, _V), _MAP, insert),
+    free("cel.@mapInsert", "@mapInsert_map_map", (_MAP, _MAP), _MAP, insert_all),
 )

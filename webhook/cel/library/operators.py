@@ -3,7 +3,7 @@
 Each operator is one function for all its overloads, as in cel-go: it looks at the values, so
 it also serves a call whose types are known only at run time. Integers have 64 bits, beyond
 which they raise "integer overflow"; numbers of different types compare by value. ``==`` is
-:func:`webhook.cel.values.value.equal`; functions of containers are in :mod:`webhook.cel.values.containers`.
+:func:`webhook.cel.values.value.equal`; functions of containers are in :mod:`webhook.cel.values.members`.
 """
 
 from __future__ import annotations

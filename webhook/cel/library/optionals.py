@@ -7,7 +7,7 @@ from typing import Any, Final
 from webhook.cel.errors import CelError
 from webhook.cel.overload import Overload, free, member
 from webhook.cel.types import BOOL, DYN, INT, STRING, list_of, map_of, optional_of, param
-from webhook.cel.values.containers import index, optional_index
+from webhook.cel.values.members import index, optional_index
 from webhook.cel.values.natives import Empty
 from webhook.cel.values.times import MIN_UNIX, SECOND
 from webhook.cel.values.value import NONE, Duration, Opt, Timestamp

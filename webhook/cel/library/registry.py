@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from webhook.cel.library.authorizer import AUTHORIZER, SELECTORS
 from webhook.cel.library.formats import FORMATS
 from webhook.cel.library.ip import CIDR_TYPES, CIDRS, IP_TYPES, IPS
-from webhook.cel.library.listext import LIST_EXTENSION, SETS
+from webhook.cel.library.listext import LIST_EXTENSION, SETS, TWO_VARIABLES
 from webhook.cel.library.lists import INCLUDES, LISTS
 from webhook.cel.library.optionals import OPTIONAL_TYPES, OPTIONALS
 from webhook.cel.library.quantity import QUANTITY
@@ -21,7 +21,6 @@ from webhook.cel.library.regex import REGEX
 from webhook.cel.library.semver import SEMVER
 from webhook.cel.library.standard import STANDARD, TYPE_NAMES
 from webhook.cel.library.strings import STRINGS_0, STRINGS_2
-from webhook.cel.library.twovariables import TWO_VARIABLES
 from webhook.cel.library.urls import URLS
 from webhook.cel.versions import LATEST, Version
 

@@ -28,7 +28,7 @@ from webhook.cel.types import (
     map_of,
     param,
 )
-from webhook.cel.values import containers, times
+from webhook.cel.values import members, times
 from webhook.cel.values.value import RECEIVERS, Timestamp, equal
 
 if TYPE_CHECKING:
@@ -148,12 +148,12 @@ _RELATIONS: Final = (
 
 def _size(of: Type, overload_id: str, member_id: str) -> Iterator[Overload]:
     for each, is_member in ((overload_id, False), (member_id, True)):
-        yield Overload("size", each, (of,), INT, is_member, containers.size, raw=containers.size)
+        yield Overload("size", each, (of,), INT, is_member, members.size, raw=members.size)
 
 
 _CONTAINERS: Final = (
-    *_operator("_[_]", containers.index, ("index_list", (_LIST, INT), _A), ("index_map", (_MAP, _A), _B)),
-    *_operator("@in", containers.contains, ("in_list", (_A, _LIST), BOOL), ("in_map", (_A, _MAP), BOOL)),
+    *_operator("_[_]", members.index, ("index_list", (_LIST, INT), _A), ("index_map", (_MAP, _A), _B)),
+    *_operator("@in", members.contains, ("in_list", (_A, _LIST), BOOL), ("in_map", (_A, _MAP), BOOL)),
     *_size(BYTES, "size_bytes", "bytes_size"),
     *_size(_LIST, "size_list", "list_size"),
     *_size(_MAP, "size_map", "map_size"),

@@ -12,7 +12,7 @@ from webhook.cel.library.stringformat import format_string
 from webhook.cel.limits import LIST_LIMIT, STRING_LIMIT, within
 from webhook.cel.overload import Overload, free, member
 from webhook.cel.types import DYN, INT, STRING, list_of
-from webhook.cel.values.containers import go_value
+from webhook.cel.values.members import go_value
 from webhook.golang.strconv import SPACE
 
 __all__ = ["STRINGS_0", "STRINGS_2"]

@@ -89,6 +89,18 @@ class Call(Expr):
     def children(self) -> Sequence[Expr]:
         return self.args if self.target is None else (self.target, *self.args)
 
+    def terms(self) -> list[Expr]:
+        """The terms of ``a && b && c``, in order; parentheses do not matter."""
+        terms: list[Expr] = []
+        pending: list[Expr] = [self]
+        while pending:
+            term = pending.pop()
+            if isinstance(term, Call) and term.function == self.function:
+                pending += reversed(term.args)
+            else:
+                terms.append(term)
+        return terms
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListExpr(Expr):

@@ -21,8 +21,7 @@ from lark.exceptions import UnexpectedInput
 from webhook.cel.errors import GrammarUnavailable, Issue, ParseFailure
 from webhook.cel.syntax import celpython, macros
 from webhook.cel.syntax.errors import problem
-from webhook.cel.syntax.parts import NestingError
-from webhook.cel.syntax.reading import READING, Dialect, Reading
+from webhook.cel.syntax.reading import READING, Dialect, NestingError, Reading
 from webhook.cel.syntax.treebuilder import TreeBuilder
 
 if TYPE_CHECKING:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from webhook.cel.syntax import literals, macros
 from webhook.cel.syntax.ast import RESERVED, Call, Const, Expr, Ident, ListExpr, MapEntry, MapExpr, Select, StructExpr
-from webhook.cel.syntax.parts import (
+from webhook.cel.syntax.reading import (
     CALC,
     EXPR,
     MEMBER,
+    READING,
     RELATION,
     Part,
     Terms,
@@ -28,8 +29,9 @@ from webhook.cel.syntax.parts import (
     joined,
     negation,
     operator,
+    position,
+    wrong,
 )
-from webhook.cel.syntax.reading import READING, position, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,11 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from webhook.cel.cost.runtime import call_cost
+from webhook.cel.overload import dispatcher
 from webhook.cel.types import INT, Type, type_of
 from webhook.cel.values.messages import ENUMS, MESSAGES, Message
 
 if TYPE_CHECKING:
+    from webhook.cel.cost.runtime import Cost
     from webhook.cel.overload import Overload
+    from webhook.cel.syntax.ast import Call, Expr
 
 __all__ = [
     "Declarations",
@@ -41,6 +45,10 @@ class Reference:
     overloads: tuple[Overload, ...] = ()
     namespaced: bool = False
 
+    def arguments(self, call: Call) -> Sequence[Expr]:
+        """The arguments of a call of the function, the receiver first."""
+        return call.args if call.target is None or self.namespaced else (call.target, *call.args)
+
 
 @dataclass(frozen=True, slots=True)
 class Signature:
@@ -69,6 +77,11 @@ class Function:
     def of(cls, name: str, overloads: Sequence[Overload]) -> Function:
         free = tuple(Signature.of(overload) for overload in overloads if not overload.member)
         return cls(name, free, tuple(Signature.of(overload) for overload in overloads if overload.member))
+
+    def dispatched(self) -> tuple[Callable[..., Any], Cost | None]:
+        """The implementation of a call whose overload is unknown until run time, and its cost."""
+        overloads = [signature.overload for signature in (*self.free, *self.member)]
+        return dispatcher(overloads), call_cost(self.name)
 
 
 @dataclass(frozen=True, slots=True)
