@@ -55,7 +55,7 @@ class Screen:
     they may fail where the object has something at their path.
     """
 
-    __slots__ = ("__weakref__", "_conditions", "_root", "_told", "_variables", "others", "run")
+    __slots__ = ("__weakref__", "_conditions", "_late", "_root", "_variables", "others", "run")
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Screen:
         variables: Mapping[str, Part],
         name: str,
         root: Node | None = None,
-        told: Mapping[str, Part] = NONE,
+        late: Mapping[str, Part] = NONE,
     ) -> None:
         """Generate it.
 
@@ -73,9 +73,9 @@ class Screen:
             variables: the variables that the conditions read as ``variables.name``, in the order of computation.
             name: what tracebacks and profilers call the function.
             root: the schema of the object; None if the expressions have it as ``object``.
-            told: the variables that only messages read, computed where a condition fails.
+            late: the variables that only messages read, computed where a condition fails.
         """
-        self._conditions, self._variables, self._root, self._told = conditions, variables, root, told
+        self._conditions, self._variables, self._root, self._late = conditions, variables, root, late
         writer, others = self._written()
         self.others = frozenset(others)
         file = file_name(name)
@@ -89,7 +89,7 @@ class Screen:
 
     def _written(self) -> tuple[ConditionsWriter, list[int]]:
         with DEEP_RECURSION:
-            writer = _writer([*_parts(self._conditions)], self._variables, self._root, self._told)
+            writer = _writer([*_parts(self._conditions)], self._variables, self._root, self._late)
             others = []
             for index, condition in enumerate(self._conditions):
                 if not writer.condition(index, condition):
@@ -135,13 +135,13 @@ def formula(when: Part | None, value: Part, variables: Mapping[str, Part], name:
 
 
 def _writer(
-    parts: Sequence[Part], variables: Mapping[str, Part], root: Node | None = None, told: Mapping[str, Part] = NONE
+    parts: Sequence[Part], variables: Mapping[str, Part], root: Node | None = None, late: Mapping[str, Part] = NONE
 ) -> ConditionsWriter:
     """A writer that can use these parts, and has written the variables."""
     if root is None and parts:
         root = parts[0].program.evaluate_exactly.origin.nodes["object"]
-    writer = ConditionsWriter.of([*variables.values(), *told.values(), *parts], root)
-    writer.late |= told
+    writer = ConditionsWriter.of([*variables.values(), *late.values(), *parts], root)
+    writer.late |= late
     for name, part in variables.items():
         writer.hoist(name, part)
     return writer

@@ -141,11 +141,11 @@ def _screen(policy: Policy) -> Screen:
         )
         for rule in policy.validations
     ]
-    read = {name for rule in policy.validations for each in rule.conditions for name in each.variables}
-    texts = [rule.message_expression for rule in policy.validations] if explains else ()
-    told = {name for text in texts if text is not None for name in text.variables} - read
+    read = {name for rule in policy.validations for condition in rule.conditions for name in condition.variables}
+    messages = [rule.message_expression for rule in policy.validations] if explains else ()
+    late = {name for message in messages if message is not None for name in message.variables} - read
     name = f"screen of {policy.name}"
-    return Screen(conditions, _variables(policy, read), name, told=_variables(policy, told))
+    return Screen(conditions, _variables(policy, read), name, late=_variables(policy, late))
 
 
 def _formulas(policy: Policy) -> dict[DefaultRule, Formula]:

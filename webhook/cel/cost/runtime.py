@@ -18,7 +18,6 @@ __all__ = [
     "LIST_CREATE",
     "MAP_CREATE",
     "REGEX_FACTOR",
-    "SELECT",
     "STRING_FACTOR",
     "STRUCT_CREATE",
     "Cost",
@@ -33,7 +32,6 @@ Cost = Callable[[tuple[Any, ...], Any], int]
 LIST_CREATE: Final = 10
 MAP_CREATE: Final = 30
 STRUCT_CREATE: Final = 40
-SELECT: Final = 1
 STRING_FACTOR: Final = 0.1  # per character, to read a string once
 REGEX_FACTOR: Final = 0.25  # per character of a pattern, whose operators are taken to be four characters long
 AUTHORIZATION_CHECK: Final = 350_000  # allows two checks within the limit of one expression

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.cel.errors import CelError
-from webhook.cel.interpreter.compiler import RESERVED, UNSET, Compiler, Frame, Local, Run, Step, constant
+from webhook.cel.interpreter.compiler import RESERVED, UNSET, Compiler, Frame, Run, Step, constant
 from webhook.cel.syntax.ast import Call, Const, Expr, Ident, Select
 from webhook.cel.typing.declarations import Reference
 from webhook.cel.values import members
@@ -55,7 +55,7 @@ def compile_const(_compiler: Compiler, expr: Const, _base: int) -> Step:
 def compile_ident(compiler: Compiler, expr: Ident, base: int) -> Step:
     local = compiler.locals.get(expr.name)
     if local is not None:
-        return _local(local, base)
+        return _costing(local.step, base)
     reference = compiler.reference(expr)
     if reference is not None and reference.value is not None:
         return _denoted(reference)
@@ -68,20 +68,6 @@ def _denoted(reference: Reference) -> Step:
     if message is not None and message.type.kind not in {"object", "timestamp", "duration"}:
         raise CelError(f"reference to undefined type: {message.name}")
     return constant(reference.value)
-
-
-def _local(local: Local, base: int) -> Step:
-    """Read a variable of a comprehension."""
-    step = local.step
-    if not base:
-        return step
-    run = step.run
-
-    def read(frame: Frame) -> Any:
-        frame[0] += base
-        return run(frame)
-
-    return Step(read, step.node, step.optional)
 
 
 def _global(compiler: Compiler, expr: Expr, name: str, base: int) -> Step:
@@ -273,14 +259,10 @@ def compile_index(compiler: Compiler, expr: Call, base: int) -> Step:
     key = compiler.compile(key_expr, 0)
     node = operand.node
     child = node.items if node is not None and node.kind in ("map", "list", "set", "maplist") else None
-    find = _item if child is None else _typed_item(child)
+    find = members.find if child is None else _typed_item(child)
     if is_optional or operand.optional:
         return _index_optional(operand.run, key, find, child)
     return _index(operand.run, key, find, child)
-
-
-def _item(value: Any, key: Any) -> Any:
-    return members.find(value, key)
 
 
 def _typed_item(child: Node) -> Any:

@@ -7,20 +7,7 @@ from typing import Any, Final
 
 from webhook.cel.errors import CelError
 from webhook.cel.overload import Overload, free
-from webhook.cel.types import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DURATION,
-    DYN,
-    INT,
-    STRING,
-    TIMESTAMP,
-    UINT,
-    Type,
-    param,
-    type_of,
-)
+from webhook.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, param, type_of
 from webhook.cel.values import times
 from webhook.cel.values.value import INT_MAX, INT_MIN, Duration, Timestamp, UInt, type_of_value
 from webhook.golang import strconv

@@ -13,20 +13,7 @@ from webhook.cel.errors import CelError
 from webhook.cel.library import operators
 from webhook.cel.limits import LIST_LIMIT, WORK_LIMIT, Steps, within
 from webhook.cel.overload import Overload, free, member
-from webhook.cel.types import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DURATION,
-    DYN,
-    INT,
-    STRING,
-    TIMESTAMP,
-    UINT,
-    list_of,
-    map_of,
-    param,
-)
+from webhook.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, list_of, map_of, param
 from webhook.cel.values import members
 from webhook.cel.values.members import go_value
 from webhook.cel.values.value import RECEIVERS, Comparison, from_map_key, map_key, type_name, type_of_value

@@ -7,20 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from webhook.cel.errors import CelError
 from webhook.cel.library import operators
 from webhook.cel.overload import Overload, member
-from webhook.cel.types import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DURATION,
-    DYN,
-    INT,
-    STRING,
-    TIMESTAMP,
-    UINT,
-    Type,
-    list_of,
-    param,
-)
+from webhook.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, list_of, param
 from webhook.cel.values.value import Comparison, Duration, UInt
 
 if TYPE_CHECKING:
