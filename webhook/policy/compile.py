@@ -152,7 +152,7 @@ class _Compiler:
             if leaf is None:
                 continue
             name = f"{self.kind} {default.code} {default.path}"
-            when = self._when(self.root, default.when, at, name)
+            when = self._part(self.root, default.when, BOOL, (*at, "when"), name)
             value = self._value(default, leaf, at)
             if value and (when or not default.when):
                 over = self._schema_default(path, (*at, "overSchemaDefault")) if default.overSchemaDefault else MISSING
@@ -197,16 +197,13 @@ class _Compiler:
                 continue
             env = self.environments.at(places[0][0])
             name = f"{self.kind} {rule.code} {places[0][0]}"
-            when = self._when(env, rule.when, at, name)
+            when = self._part(env, rule.when, BOOL, (*at, "when"), name)
             test = self.expression(env, rule.rule, BOOL, (*at, "rule"), f"{name} rule")
-            text = rule.messageExpression
-            where = (*at, "messageExpression")
-            shown = f"{name} messageExpression"
-            message = self.expression(env, text, STRING, where, shown, on_demand=True) if text else None
-            source, where = rule.unseen, (*at, "unseen")
-            unseen = self.expression(env, source, STRING, where, f"{name} unseen", on_demand=True) if source else None
+            message_at, unseen_at = (*at, "messageExpression"), (*at, "unseen")
+            message = self._part(env, rule.messageExpression, STRING, message_at, name, on_demand=True)
+            unseen = self._part(env, rule.unseen, STRING, unseen_at, name, on_demand=True)
             self._readable(filter(None, (when, test, message, unseen)), places[0][1], at)
-            if test is None or (rule.when and when is None) or (text and message is None) or (source and not unseen):
+            if test is None:  # a problem, so there will be no policy
                 continue
             for path, _ in places:
                 yield ValidationRule(
@@ -245,8 +242,18 @@ class _Compiler:
         nodes = [(path, self.environments.node(path.keys)) for path in paths]
         return [(path, node) for path, node in nodes if node is not None and node_at(node, below) is not None]
 
-    def _when(self, env: Environment, source: str | None, at: tuple[str | int, ...], name: str) -> Expression | None:
-        return self.expression(env, source, BOOL, (*at, "when"), f"{name} when") if source else None
+    def _part(
+        self,
+        env: Environment,
+        source: str | None,
+        expect: Type,
+        at: tuple[str | int, ...],
+        name: str,
+        *,
+        on_demand: bool = False,
+    ) -> Expression | None:
+        """The expression of a field that a rule may leave out; ``at`` ends with the field."""
+        return self.expression(env, source, expect, at, f"{name} {at[-1]}", on_demand=on_demand) if source else None
 
     def expression(
         self,

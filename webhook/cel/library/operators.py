@@ -9,6 +9,8 @@ which they raise "integer overflow"; numbers of different types compare by value
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from operator import ge, gt, le, lt
 from typing import Any, Final
 
 from webhook.cel.errors import CelError
@@ -191,34 +193,6 @@ def not_equal(a: Any, b: Any) -> bool:
     return not equal(a, b)
 
 
-def less(a: Any, b: Any) -> bool:
-    if a.__class__ is b.__class__ and a.__class__ in _ORDERED:
-        return bool(a < b)
-    order = _order(a, b, "_<_")
-    return order is not None and order < 0
-
-
-def less_equal(a: Any, b: Any) -> bool:
-    if a.__class__ is b.__class__ and a.__class__ in _ORDERED:
-        return bool(a <= b)
-    order = _order(a, b, "_<=_")
-    return order is not None and order <= 0
-
-
-def greater(a: Any, b: Any) -> bool:
-    if a.__class__ is b.__class__ and a.__class__ in _ORDERED:
-        return bool(a > b)
-    order = _order(a, b, "_>_")
-    return order is not None and order > 0
-
-
-def greater_equal(a: Any, b: Any) -> bool:
-    if a.__class__ is b.__class__ and a.__class__ in _ORDERED:
-        return bool(a >= b)
-    order = _order(a, b, "_>=_")
-    return order is not None and order >= 0
-
-
 def _is_nan(value: Any) -> bool:
     return value.__class__ is float and math.isnan(value)
 
@@ -252,3 +226,17 @@ def compare(a: Any, b: Any, operator: str = "compare") -> int:
 def is_ordered(value: Any) -> bool:
     """Whether values of this type have an order."""
     return value.__class__ in _ORDERED or value.__class__ is float
+
+
+def _relation(operator: str, holds: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    def relation(a: Any, b: Any) -> bool:
+        if a.__class__ is b.__class__ and a.__class__ in _ORDERED:
+            return holds(a, b)
+        order = _order(a, b, operator)
+        return order is not None and holds(order, 0)
+
+    return relation
+
+
+less, less_equal = _relation("_<_", lt), _relation("_<=_", le)
+greater, greater_equal = _relation("_>_", gt), _relation("_>=_", ge)
