@@ -75,12 +75,8 @@ _MODULES: Final = {
     **dict.fromkeys(("JSON_PATCH", "SHOWN", "shown_in_kubernetes"), "library.additions"),
     **dict.fromkeys(("Authorizer", "Decision", "Question", "ResourceCheck"), "library.authorizer"),
     **dict.fromkeys(("MAX_REQUEST", "Declared", "declare", "type_of_schema"), "typing.schematypes"),
-    "MATCH_CONDITIONS_BUDGET": "program",
-    "PER_CALL_LIMIT": "program",
-    "RUNTIME_BUDGET": "program",
-    "Budget": "program",
     "Environment": "environment",
-    "Program": "program",
+    **dict.fromkeys(("MATCH_CONDITIONS_BUDGET", "PER_CALL_LIMIT", "RUNTIME_BUDGET", "Budget", "Program"), "program"),
     "Steps": "limits",
     **dict.fromkeys(
         (

@@ -249,13 +249,13 @@ def _functions(version: Version, added: tuple[Overload, ...], *, stored: bool) -
 def _mixed_number_overloads() -> frozenset[str]:
     """The comparisons of numbers of different types, which expressions may use since 1.28."""
     numbers = ("int", "uint", "double")
-    found = []
+    mixed = set()
     for operator in ("_<_", "_<=_", "_>_", "_>=_"):
         for overload in library.overloads(LATEST).get(operator, ()):
             first, second = (of.kind for of in overload.args)
             if first != second and first in numbers and second in numbers:
-                found.append(overload.id)
-    return frozenset(found)
+                mixed.add(overload.id)
+    return frozenset(mixed)
 
 
 def _parse(source: str, dialect: Dialect) -> Expr:

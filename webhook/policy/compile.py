@@ -307,11 +307,11 @@ class _Compiler:
         """Check that the ranges of parts with one name or code exclude each other, and that one at most has none."""
         seen = dict[str, list[Range | None]]()
         for at, name, text in _named(document):
-            found, others = Range.parse(text) if text else None, seen.setdefault(name, [])
-            if any(_collide(found, other) for other in others):
+            releases, others = Range.parse(text) if text else None, seen.setdefault(name, [])
+            if any(_collide(releases, other) for other in others):
                 overlap = f", and the ranges overlap: {text}" if text else ""
                 self._problem(at, f"{at[-1]} {name} is used twice{overlap}")
-            others.append(found)
+            others.append(releases)
 
     def _problem(self, at: tuple[str | int, ...], message: str) -> None:
         self.problems.append(problem(self.origin, at, message))
@@ -347,8 +347,8 @@ def _as_json(leaf: Schema) -> Schema:
 
 def _selected(root: Expr) -> dict[str, list[str]]:
     """The fields that an expression reads of ``variables`` and ``facts``, by name."""
-    found: dict[str, list[str]] = {}
+    fields: dict[str, list[str]] = {}
     for node in root.walk():
         if isinstance(node, Select) and isinstance(node.operand, Ident):
-            found.setdefault(node.operand.name, []).append(node.field)
-    return found
+            fields.setdefault(node.operand.name, []).append(node.field)
+    return fields

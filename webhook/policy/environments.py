@@ -84,11 +84,11 @@ class Environments:
 
         It is built once for all of them, because a node may hold a whole pod.
         """
-        found = self._at.get(path)
-        if found is None:
+        environment = self._at.get(path)
+        if environment is None:
             made = self._root() if path is None else self._below(path)
-            found = self._at.setdefault(path, replace(made, remake=partial(self.at, path)))
-        return found
+            environment = self._at.setdefault(path, replace(made, remake=partial(self.at, path)))
+        return environment
 
     def _root(self) -> Environment:
         facts = {"type": "object", "properties": self._inputs.facts}

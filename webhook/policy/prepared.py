@@ -88,10 +88,10 @@ class Prepared:
         self.judged += 1
         if self.functions is None or self.functions.rules is None:
             return None
-        found = self.functions.rules.run(bindings, source)
-        if found is None:
+        suspects = self.functions.rules.run(bindings, source)
+        if suspects is None:
             self.undecided += 1
-        return found
+        return suspects
 
     def schema_rules_hold(self, obj: dict[str, Any], old: dict[str, Any] | None, limit: int) -> bool:
         """Whether all ``x-kubernetes-validations`` are known to hold for an object, at a cost within the limit.
@@ -101,8 +101,8 @@ class Prepared:
         if self.schema.rules is None:
             return True
         screen = None if self.functions is None else self.schema.rules_screen
-        found = None if screen is None else screen.run({"object": obj, "oldObject": old}, None)
-        return found is not None and not found[0] and found[1] <= limit
+        answer = None if screen is None else screen.run({"object": obj, "oldObject": old}, None)
+        return answer is not None and not answer[0] and answer[1] <= limit
 
     @property
     def pods(self) -> Place | None:
@@ -154,15 +154,15 @@ def _formulas(policy: Policy) -> dict[DefaultRule, Formula]:
         if isinstance(rule.value, Expression):
             read = {*rule.value.variables, *(() if rule.when is None else rule.when.variables)}
             name = f"{policy.name} {rule.code} {rule.path}"
-            found = formula(_part(rule.when), _part_of(rule.value), _variables(policy, read), name)
-            if found is None:
+            leaf = formula(_part(rule.when), _part_of(rule.value), _variables(policy, read), name)
+            if leaf is None:
                 return {}
-            made[rule] = found
+            made[rule] = leaf
     return made
 
 
 def _variables(policy: Policy, names: set[str]) -> dict[str, Part]:
-    return {name: _part_of(each) for name, each in policy.variables.items() if name in names}
+    return {name: _part_of(value) for name, value in policy.variables.items() if name in names}
 
 
 def _part(expression: Expression | None) -> Part | None:
@@ -183,7 +183,7 @@ def _is_repeated(policy: Policy, rule: DefaultRule, later: Iterable[Path]) -> bo
     parts = [part for part in (rule.when, rule.value) if isinstance(part, Expression)]
     if len(parts) < 1 + (rule.when is not None) or any(part.facts for part in parts):
         return True
-    names = {name for each in parts for name in each.variables}
+    names = {name for part in parts for name in part.variables}
     trees = {name: policy.variables[name].program.tree() for name in names}
-    reads = Reads.of([each.program.tree() for each in parts], trees)
+    reads = Reads.of([part.program.tree() for part in parts], trees)
     return any((OBJECT, *path.keys) in reads for path in later)

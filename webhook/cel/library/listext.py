@@ -159,7 +159,7 @@ LIST_EXTENSION: Final[tuple[Overload, ...]] = (
 def contains(whole: list[Any], part: list[Any]) -> bool:
     within(len(whole) * len(part), WORK_LIMIT)
     comparison = Comparison()
-    return all(members.contains(each, whole, comparison) for each in part)
+    return all(members.contains(element, whole, comparison) for element in part)
 
 
 def equivalent(a: list[Any], b: list[Any]) -> bool:
@@ -169,7 +169,7 @@ def equivalent(a: list[Any], b: list[Any]) -> bool:
 def intersects(a: list[Any], b: list[Any]) -> bool:
     within(len(a) * len(b), WORK_LIMIT)
     comparison = Comparison()
-    return any(members.contains(each, b, comparison) for each in a)
+    return any(members.contains(element, b, comparison) for element in a)
 
 
 SETS: Final[tuple[Overload, ...]] = (
@@ -185,10 +185,10 @@ def insert_into(target: dict[Any, Any], key: Any, value: Any) -> None:
     Raises:
         CelError: the key is there already.
     """
-    found = map_key(key)
-    if found in target:
+    stored = map_key(key)
+    if stored in target:
         raise CelError(f"insert failed: key {go_value(key)} already exists")
-    target[found] = value
+    target[stored] = value
 
 
 def insert_all_into(target: dict[Any, Any], entries: dict[Any, Any]) -> None:

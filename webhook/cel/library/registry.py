@@ -68,23 +68,21 @@ LIBRARIES: Final[tuple[Library, ...]] = (
 @lru_cache
 def _libraries(version: Version, *, stored: bool) -> tuple[Library, ...]:
     at = max(version, LATEST) if stored else version
-    return tuple(each for each in LIBRARIES if each.since <= at and (each.until is None or at < each.until))
+    return tuple(row for row in LIBRARIES if row.since <= at and (row.until is None or at < row.until))
 
 
 @lru_cache
 def overloads(version: Version, *, stored: bool = True) -> Mapping[str, tuple[Overload, ...]]:
     """By function name, every overload in the order of declaration."""
-    found: dict[str, tuple[Overload, ...]] = {}
+    by_name: dict[str, tuple[Overload, ...]] = {}
     for library in _libraries(version, stored=stored):
         for overload in library.overloads:
-            found[overload.function] = (*found.get(overload.function, ()), overload)
-    return MappingProxyType(found)
+            by_name[overload.function] = (*by_name.get(overload.function, ()), overload)
+    return MappingProxyType(by_name)
 
 
 @lru_cache
 def constants(version: Version, *, stored: bool = True) -> Mapping[str, Type]:
     """By name, what the type names of the language and of its libraries denote (``int``, ``net.IP``)."""
-    found: dict[str, Type] = {}
-    for library in _libraries(version, stored=stored):
-        found.update(library.types)
-    return MappingProxyType(found)
+    libraries = _libraries(version, stored=stored)
+    return MappingProxyType({name: of for library in libraries for name, of in library.types.items()})

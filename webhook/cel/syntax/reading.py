@@ -176,11 +176,11 @@ def joined(left: Part | Terms, token: Token, right: Part) -> Terms:
     return left
 
 
-def closed(function: str, found: Part | Terms) -> Part:
-    if isinstance(found, Part):
-        return found
-    expr = _balanced(function, found.terms, found.ops, 0, len(found.ops) - 1)
-    return group(expr, found.terms, inner=RELATION, level=RELATION)
+def closed(function: str, chained: Part | Terms) -> Part:
+    if isinstance(chained, Part):
+        return chained
+    expr = _balanced(function, chained.terms, chained.ops, 0, len(chained.ops) - 1)
+    return group(expr, chained.terms, inner=RELATION, level=RELATION)
 
 
 def conditional(token: Token, condition: Part, then: Part, otherwise: Part) -> Part:

@@ -150,7 +150,7 @@ def _properties(
     rules: SchemaNode, node: SchemaNode, declared: bool, version: Version, name: str
 ) -> dict[str, RuleNode]:
     """Omit fields without a CEL type; keep fields without a CEL name."""
-    found = {}
+    compiled_properties = {}
     for key, child_rules in rules.properties.items():
         child = node.properties.get(key)
         if child is None or not (declared or escape(key) is None) or not _has_rules(child_rules, nested=True):
@@ -158,8 +158,8 @@ def _properties(
         if _is_declared(child):
             compiled = _compile(child_rules, child, child.embedded, True, version, f"{name}.{key}")
             if compiled is not None:
-                found[key] = compiled
-    return found
+                compiled_properties[key] = compiled
+    return compiled_properties
 
 
 def compile_own(
