@@ -82,6 +82,13 @@ def test_what_is_not_kept_is_made_when_it_is_needed(kind: str, folder: Path, loa
         assert texts[0] == texts[1]
 
 
+def test_a_server_keeps_no_syntax_tree_of_kinds_that_may_never_be_judged(load_anew: Load) -> None:
+    kinds = load_anew(shipped=Path("absent")).compiled().kinds
+    rules = [rule for known in kinds.values() for rule in known.policy.validations]
+    assert rules
+    assert not [rule for rule in rules if rule.rule.program.evaluate_exactly.origin.kept]
+
+
 def test_tracebacks_show_the_source_of_functions_that_were_read(folder: Path, load_anew: Load) -> None:
     program = load_anew(shipped=folder).kinds[MODEL].policy.validations[0].rule.program
     assert "def run(V, n=None):" in "".join(linecache.getlines(program.evaluate.__code__.co_filename))
