@@ -322,28 +322,27 @@ def _set_membership(run: Run, elements: list[Any]) -> Run:
     return member
 
 
-def _optional_or(compiler: Compiler, args: Sequence[Expr]) -> Step:
-    return _lazy(compiler, args, lambda optional: optional)
-
-
-def _optional_or_value(compiler: Compiler, args: Sequence[Expr]) -> Step:
-    return _lazy(compiler, args, lambda optional: optional.value)
-
-
-def _lazy(compiler: Compiler, args: Sequence[Expr], chosen: Callable[[Opt], Any]) -> Step:
+def _lazy(chosen: Callable[[Opt], Any]) -> Callable[[Compiler, Sequence[Expr]], Step]:
     """``a.or(b)``, ``a.orValue(b)``: b is evaluated only if a is empty, and the call costs nothing."""
-    first, second = map(compiler.value, args)
 
-    def run(frame: Frame) -> Any:
-        optional = first(frame)
-        if optional.__class__ is not Opt:
-            raise CelError(_NO_OVERLOAD)
-        return chosen(optional) if optional.present else second(frame)
+    def build(compiler: Compiler, args: Sequence[Expr]) -> Step:
+        first, second = map(compiler.value, args)
 
-    return Step(run)
+        def run(frame: Frame) -> Any:
+            optional = first(frame)
+            if optional.__class__ is not Opt:
+                raise CelError(_NO_OVERLOAD)
+            return chosen(optional) if optional.present else second(frame)
+
+        return Step(run)
+
+    return build
 
 
-_LAZY: Final = {"optional_or_optional": _optional_or, "optional_orValue_value": _optional_or_value}
+_LAZY: Final = {
+    "optional_or_optional": _lazy(lambda optional: optional),
+    "optional_orValue_value": _lazy(lambda optional: optional.value),
+}
 
 _OPERATORS: Final[dict[str, Form]] = {
     "_&&_": logic.logical(decisive=False),

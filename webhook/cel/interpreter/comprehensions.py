@@ -8,6 +8,7 @@ decides, and ``map``, ``filter`` and ``exists_one`` visit all elements before th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from webhook.cel.errors import BudgetExceeded, CelError
@@ -207,14 +208,6 @@ def _accumulator(slot: int, init: Run) -> Run:
     return read
 
 
-def _all(comprehension: _Comprehension) -> Run:
-    return _quantifier(comprehension, decisive=False, condition_cost=2)
-
-
-def _exists(comprehension: _Comprehension) -> Run:
-    return _quantifier(comprehension, decisive=True, condition_cost=3)
-
-
 def _quantifier(comprehension: _Comprehension, *, decisive: bool, condition_cost: int) -> Run:
     """``all`` and ``exists``: the ``decisive`` value ends the loop; the accumulator costs 1 per round."""
     loop, predicate = comprehension.loop, comprehension.body(comprehension.step.args[1])
@@ -328,8 +321,8 @@ def _gather(loop: _Loop, *, condition: Run | None, empty: Callable[[], Any], add
 
 
 _MACROS: Final[Mapping[str, Callable[[_Comprehension], Run]]] = {
-    "all": _all,
-    "exists": _exists,
+    "all": partial(_quantifier, decisive=False, condition_cost=2),
+    "exists": partial(_quantifier, decisive=True, condition_cost=3),
     "exists_one": _exists_one,
     "map": _collect,
     "filter": _collect,
