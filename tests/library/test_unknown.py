@@ -18,10 +18,9 @@ from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.library.review import ReviewedManifest, Stored, review
 from webhook.library.unknown import Substitutions, World, prepared, unknown_in
-from webhook.library.unknown.narrowing import tells
 from webhook.manifests.documents import Document, parse
 from webhook.manifests.places import keys
-from webhook.policy import Profile
+from webhook.policy import Dependence, Profile
 
 LOADED = catalog.load()
 SAMPLE = 60
@@ -167,7 +166,7 @@ def test_the_rows_in_which_something_false_was_said_are_still_there() -> None:
 def test_a_rule_that_looks_for_a_leaf_in_the_stamp_depends_on_it(code: str, leaf: Keys, expected: bool) -> None:
     policy = next(known.policy for known, _ in CASES if "OM329" in known.policy.codes)
     rule = next(each for each in policy.validations if each.code == code)
-    assert any(tells(policy, rule, policy.reads(rule, texts=texts), {leaf}) for texts in (False, True)) == expected
+    assert Dependence.of(policy, rule).reads_stamp_of(leaf) == expected
 
 
 def flux(text: str, values: dict[str, str] | None = None) -> Any:

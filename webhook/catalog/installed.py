@@ -9,7 +9,7 @@ object (:mod:`webhook.catalog.byvalue`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -17,15 +17,19 @@ from webhook.admission import GroupVersionKind
 from webhook.admission.stamp import canonical
 from webhook.catalog.byvalue import Foreign, Own
 from webhook.catalog.catalog import Catalog
+from webhook.catalog.dependences import Dependences
 from webhook.catalog.kinds import KnownKind
 from webhook.catalog.operators import by_definitions, set_aside
 from webhook.cluster import Kind
-from webhook.facts import inputs_of
-from webhook.policy import MISSING, DefaultRule, Dependence, Path, Policy, Rule, node_at
+from webhook.facts import Fact
+from webhook.policy import MISSING, DefaultRule, Keys, Path, Policy, node_at
 from webhook.schema import CRD, Structural, load_crd
-from webhook.schema.compare import Differences, Keys, compare, expected, is_same
+from webhook.schema.compare import Differences, compare, expected, is_same
 
 __all__ = ["Deviation", "with_installed"]
+
+Inputs = Sequence[tuple[Kind, Keys]]
+"""The fields of kinds that a fact reads."""
 
 _SHOWN: Final = 3
 """Fields of each sort in a text: enough to recognise a release."""
@@ -187,13 +191,14 @@ def _change(known: KnownKind, crd: CRD) -> _Change | None:
         return None
     differences = compare(ours, theirs)
     ours_there = Structural(expected(ours, theirs), version=known.schema.version, name=known.schema.name)
+    rules = Dependences(Kind(known.gvk.group, known.gvk.kind), known.policy)
     installed = replace(
         known,
         plural=crd.plural,
         namespaced=namespaced,
         status=version.status,
         schema=version.schema,
-        own=Own(Kind(known.gvk.group, known.gvk.kind), ours_there, version.schema, known.policy, differences),
+        own=Own(rules, ours_there, version.schema, differences),
     )
     lost, new, unstated = (_fields(each) for each in (differences.lost, differences.new, differences.unstated))
     widened = _fields(differences.widened - differences.unstated)
@@ -202,34 +207,23 @@ def _change(known: KnownKind, crd: CRD) -> _Change | None:
 
 def _applicable(known: KnownKind, change: _Change | None, found: Mapping[GroupVersionKind, _Change]) -> KnownKind:
     """The kind with the rules that apply to the installed definitions; itself if nothing of it differs."""
-    own = change.differences if change else _NOTHING
+    installed, differences = known, _NOTHING
+    if change is not None and change.known is not None:
+        installed, differences = change.known, change.differences
+    rules = installed.own.rules if installed.own else Dependences(Kind(known.gvk.group, known.gvk.kind), known.policy)
     around = {
         Kind(gvk.group, gvk.kind): each for gvk, each in found.items() if each.known and each.known.api == known.api
     }
-    unreliable = {name for name in known.facts if _is_unreliable(known, name, own, around)}
-    others = {name: kinds for name in known.facts if (kinds := _others(known, name, around))}
-    installed = change.known if change and change.known else known
-    policy = _without(known.policy, own.lost, unreliable)
+    inputs = {name: rules.inputs(name) for name in known.facts}
+    unreliable = {name for name in inputs if _is_unreliable(known.facts[name], inputs[name], differences, around)}
+    others = {name: foreign for name in inputs if (foreign := _foreign(inputs[name], around)).kinds}
+    policy = known.policy
+    if differences.lost or unreliable:
+        policy = policy.without(rules.where(lambda on: on.needs(differences.lost, unreliable)))
     if installed.own is not None:
         policy = _fitted(policy, installed.schema.raw)
-        installed = replace(installed, own=installed.own.ruling(policy))
+        installed = replace(installed, own=installed.own.ruling(rules.of(policy)))
     return installed if policy is known.policy and not others else replace(installed, policy=policy, others=others)
-
-
-def _without(policy: Policy, lost: Collection[Keys], unreliable: Collection[str]) -> Policy:
-    """The policy without the rules that need a field or a fact that is not there; itself if none does."""
-    if not lost and not unreliable:
-        return policy
-
-    def applies(rule: Rule) -> bool:
-        on = Dependence.of(policy, rule, texts=True)
-        return on.facts.isdisjoint(unreliable) and not any(map(on.on_field, lost))
-
-    defaults = tuple(filter(applies, policy.defaults))
-    validations = tuple(filter(applies, policy.validations))
-    if len(defaults) == len(policy.defaults) and len(validations) == len(policy.validations):
-        return policy
-    return replace(policy, defaults=defaults, validations=validations)
 
 
 def _fitted(policy: Policy, schema: Mapping[str, Any]) -> Policy:
@@ -245,29 +239,25 @@ def _fitted_default(rule: DefaultRule, schema: Mapping[str, Any]) -> DefaultRule
     return rule if over == rule.over else replace(rule, over=over)
 
 
-def _is_unreliable(known: KnownKind, name: str, own: Differences, around: Mapping[Kind, _Change]) -> bool:
+def _is_unreliable(fact: Fact, inputs: Inputs, differences: Differences, around: Mapping[Kind, _Change]) -> bool:
     """Whether a fact may be wrong under the installed definitions, whatever the values.
 
     A raw fact is about the fields of other releases, so it is wrong where another release is installed.
     """
-    if known.facts[name].raw and (_fields(own.lost) or _fields(own.new)):
+    if fact.raw and (_fields(differences.lost) or _fields(differences.new)):
         return True
-    read = inputs_of(Kind(known.gvk.group, known.gvk.kind), name)
-    inputs = ((around[kind].differences.lost, keys) for kind, keys in read if kind in around)
-    return any(keys[: end + 1] in lost for lost, keys in inputs for end in range(len(keys)))
+    lost = ((around[kind].differences.lost, keys) for kind, keys in inputs if kind in around)
+    return any(keys[: end + 1] in fields for fields, keys in lost for end in range(len(keys)))
 
 
-def _others(known: KnownKind, name: str, around: Mapping[Kind, _Change]) -> dict[Kind, Foreign]:
-    """The kinds that a fact reads of which the installed definition accepts more, and what it reads of them."""
-    read = dict[Kind, list[Keys]]()
-    for kind, keys in inputs_of(Kind(known.gvk.group, known.gvk.kind), name):
-        if kind in around and around[kind].differences.accepts_more:
-            read.setdefault(kind, []).append(keys)
-    return {
-        kind: Foreign(other.own, paths)
-        for kind, paths in read.items()
-        if (other := around[kind].known) is not None and other.own is not None
-    }
+def _foreign(inputs: Inputs, around: Mapping[Kind, _Change]) -> Foreign:
+    """The kinds that a fact reads of which the installed definition accepts more."""
+    read = dict[Kind, tuple[Own, list[Keys]]]()
+    for kind, keys in inputs:
+        other = around[kind].known if kind in around else None
+        if other is not None and other.own is not None and other.own.differences.accepts_more:
+            read.setdefault(kind, (other.own, []))[1].append(keys)
+    return Foreign(read)
 
 
 def _name_of(document: Mapping[str, Any]) -> tuple[str, str]:

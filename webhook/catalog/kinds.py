@@ -54,7 +54,7 @@ class KnownKind:
     status: bool = False
     sources: Sequence[PolicySource] = ()
     own: Own | None = None
-    others: Mapping[str, Mapping[Kind, Foreign]] = field(default_factory=dict)
+    others: Mapping[str, Foreign] = field(default_factory=dict)
     foreign: bool = False
     in_force: InForce = DOCUMENTED
     pack: Pack = NO_PACK

@@ -14,11 +14,11 @@ from webhook.policy.evaluate import PolicyFault, PolicyScope
 from webhook.policy.path import MISSING, Path, field_path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, Reference, ValidationRule, Withdrawn
 from webhook.policy.prepared import Functions, Prepared
-from webhook.policy.reads import FACTS, OBJECT, SELF, Reads
+from webhook.policy.reads import FACTS, OBJECT, SELF, Keys, Reads, any_meet, is_above
 
 if TYPE_CHECKING:
     from webhook.policy.compile import compile_policy
-    from webhook.policy.dependence import Dependence, Rule, meet
+    from webhook.policy.dependence import Dependence, Place, Rule
     from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy
     from webhook.policy.environments import node_at
     from webhook.policy.releases import DEFAULT_RELEASE, RELEASES, Release
@@ -37,7 +37,9 @@ __all__ = [
     "Expression",
     "FactValue",
     "Functions",
+    "Keys",
     "Path",
+    "Place",
     "Policy",
     "PolicyDocument",
     "PolicyFault",
@@ -53,9 +55,10 @@ __all__ = [
     "Validation",
     "ValidationRule",
     "Withdrawn",
+    "any_meet",
     "compile_policy",
     "field_path",
-    "meet",
+    "is_above",
     "node_at",
     "parse_policy",
     "trusted_policy",
@@ -63,7 +66,7 @@ __all__ = [
 
 _LATER: Final = {
     "compile_policy": "compile",
-    **dict.fromkeys(("Dependence", "Rule", "meet"), "dependence"),
+    **dict.fromkeys(("Dependence", "Place", "Rule"), "dependence"),
     **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy"), "document"),
     "node_at": "environments",
     **dict.fromkeys(("DEFAULT_RELEASE", "RELEASES", "Release"), "releases"),

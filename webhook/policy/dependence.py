@@ -1,95 +1,143 @@
-"""What a rule or default depends on: whether a field, a value or a fact concerns it."""
+"""What a rule or default depends on: whether a field, a value or a fact concerns it.
+
+A rule is written for objects of the catalog's definition, of which all is known. Some of that may be open: the
+installed definition lacks a field or accepts more values, a value is not known yet, or a fact reads such a value of
+another object. Here stands which rules that concerns; :class:`webhook.catalog.Dependences` adds what facts read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from webhook.admission.stamp import ANNOTATION
 from webhook.cel import walk
 from webhook.cel.syntax import Const, Expr, Select
 from webhook.cel.values import unescape
-from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, ValidationRule
-from webhook.policy.reads import OBJECT, SELF, Keys, Reads
+from webhook.policy.path import field_path
+from webhook.policy.policy import DefaultRule, Expression, Policy, ValidationRule
+from webhook.policy.reads import OBJECT, SELF, STORED, Keys, Reads, is_above, meet
 
-__all__ = ["Dependence", "Rule", "meet"]
+__all__ = ["Dependence", "Place", "Rule"]
 
 Rule: TypeAlias = ValidationRule | DefaultRule
 
-_STORED: Final = frozenset({"oldSelf", "oldObject"})
+Place: TypeAlias = Sequence[str | int]
+"""A path of an object; ``*`` is any key."""
 
-
-def meet(one: Collection[str], other: Collection[str]) -> bool:
-    """Whether one path is at, above or below the other; ``*`` is any key."""
-    return all(a == b or "*" in (a, b) for a, b in zip(one, other, strict=False))
+_OLD: Final = frozenset({"oldSelf", "oldObject"})
+_STAMP: Final = (OBJECT, "metadata", "annotations", ANNOTATION)
 
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """``place``: the field that the rule is about. ``reads``: the paths that it reads of the object. ``names``: the
-    fields that its expressions name. ``facts``: those that it reads. ``stored``: it reads the stored object.
+    """What one rule reads, by the names of fields.
+
+    ``reads`` decide the rule, and ``texts`` its messages; what is below one of many nodes starts with
+    :data:`~webhook.policy.reads.SELF`. ``anywhere`` and ``texts_anywhere`` are the same at all nodes (``*``), of the
+    new and the stored object alike. ``names`` are the fields that its expressions name. ``stored``: the stored object
+    decides it, too.
     """
 
-    place: Keys
+    rule: Rule
     reads: Reads
+    texts: Reads
+    anywhere: Reads
+    texts_anywhere: Reads
     names: frozenset[str]
-    facts: frozenset[str]
     stored: bool
 
     @classmethod
-    def of(cls, policy: Policy, rule: Rule, *, texts: bool = False) -> Dependence:
-        """What decides a rule; with ``texts`` also what its message needs."""
-        parts = list(_parts(rule, texts=texts))
-        expressions = [part for part in parts if isinstance(part, Expression)]
-        needed = {name: policy.variables[name] for each in expressions for name in each.variables}
-        trees = {name: each.program.tree() for name, each in needed.items()}
-        own = [each.program.tree() for each in expressions]
-        at = (OBJECT, *(rule.at.keys if isinstance(rule, ValidationRule) else rule.path.keys))
-        reads = Reads.of(own, trees, {SELF: at, "oldSelf": at, "oldObject": (OBJECT,)})
+    def of(cls, policy: Policy, rule: Rule) -> Dependence:
+        """What a rule of a policy depends on."""
+        names = {name for part in (*rule.conditions, *rule.texts) for name in part.variables}
+        variables = {name: policy.variables[name].program.tree() for name in names}
+        conditions, messages = _trees(rule.conditions), _trees(rule.texts)
+        reads, texts = (Reads.of(each, variables, rule.roots).placed(_of_fields) for each in (conditions, messages))
+        node: Keys = (OBJECT,)
+        if isinstance(rule, ValidationRule):
+            node = (OBJECT, *rule.at.keys)
+            reads.tests.add(node)  # without a node, the rule does not apply
+        roots = {SELF: node, STORED: (OBJECT,)}
+
+        def at_any_node(path: Keys) -> Keys:
+            return (*roots.get(path[0], path[:1]), *path[1:])
+
+        deciding = [*rule.conditions, *(policy.variables[name] for part in rule.conditions for name in part.variables)]
         return cls(
-            (OBJECT, *rule.about.keys),
-            Reads(_written(reads.values), _written(reads.tests)),
-            frozenset(name for tree in (*own, *trees.values()) for name in _names(tree)),
-            frozenset(name for part in parts for name in part.facts),
-            any(_STORED & set(each.program.variables) for each in (*expressions, *needed.values())),
+            rule,
+            reads,
+            texts,
+            reads.placed(at_any_node),
+            texts.placed(at_any_node),
+            frozenset(name for tree in (*conditions, *messages, *variables.values()) for name in _names(tree)),
+            any(_OLD & set(each.program.variables) for each in deciding),
         )
 
-    def on_value(self, path: Keys) -> bool:
-        """Whether the value at a path of the object decides the rule."""
-        at = (OBJECT, *path)
+    def needs(self, fields: Collection[Place], facts: Collection[str]) -> bool:
+        """Whether the rule or its messages need one of these fields of the object, or one of these facts."""
+        named = self.rule.facts.union(*(each.facts for each in self.rule.texts))
+        return not named.isdisjoint(facts) or any(map(self._needs_field, fields))
+
+    def is_decided_by(self, paths: Collection[Place], facts: Collection[str]) -> bool:
+        """Whether a value at one of these paths of the new or the stored object, or one of these facts, decides the
+        rule for some of its nodes.
+        """
+        return not self.rule.facts.isdisjoint(facts) or any(
+            is_above(path, self.rule.about.keys) or (OBJECT, *path) in self.anywhere for path in paths
+        )
+
+    def is_decided_wholly_by(self, paths: Collection[Place], facts: Collection[str], leaves: Collection[Place]) -> bool:
+        """Whether a value at one of these paths of the new object, or one of these facts, decides the rule for all of
+        its nodes, or what a default sets. ``leaves`` are those of the paths that the stamp may name.
+        """
+        sets = isinstance(self.rule, DefaultRule)
         return (
-            _is_above(at, self.place)
-            or any(meet(at, each) for each in self.reads.values)
-            or any(_is_above(at, each) for each in self.reads.tests)
+            not self.rule.facts.isdisjoint(facts)
+            or any((sets and meet(path, self.rule.about.keys)) or (OBJECT, *path) in self.reads for path in paths)
+            or self._asks_stamp_of(leaves, self.reads)
         )
 
-    def on_field(self, path: Keys) -> bool:
-        """Whether the rule needs that there is a field at a path of the object."""
-        at = (OBJECT, *path)
-        if any(_is_above(at, each) for each in (self.place, *self.reads.values, *self.reads.tests)):
+    def is_worded_by(self, paths: Collection[Place], facts: Collection[str], leaves: Collection[Place]) -> bool:
+        """Whether the messages of the rule need a value at one of these paths of the new object, or one of these facts.
+
+        ``leaves`` are paths that the stamp may name.
+        """
+        return (
+            any(not each.facts.isdisjoint(facts) for each in self.rule.texts)
+            or any((OBJECT, *path) in self.texts for path in paths)
+            or self._asks_stamp_of(leaves, self.texts)
+        )
+
+    def reads_stamp_of(self, leaf: Place) -> bool:
+        """Whether the rule or its messages ask the stamp for a leaf."""
+        return self._asks_stamp_of([leaf], self.reads) or self._asks_stamp_of([leaf], self.texts)
+
+    def _asks_stamp_of(self, leaves: Collection[Place], reads: Reads) -> bool:
+        """Whether the stamp is read for one of the leaves: it is a text, in which expressions look for their names."""
+        if not leaves or _STAMP not in reads:
+            return False
+        return any(field_path(leaf) in name or leaf[-1] == name for leaf in leaves for name in self.names)
+
+    def _needs_field(self, path: Place) -> bool:
+        at, values = (OBJECT, *path), self.anywhere.values | self.texts_anywhere.values
+        tests = self.anywhere.tests | self.texts_anywhere.tests
+        if any(is_above(at, each) for each in ((OBJECT, *self.rule.about.keys), *values, *tests)):
             return True
         # A part of the items of a list, or of an object that is read as a whole, is needed if it is named.
         return any(
-            _is_above(each, at) and all(key in self.names for key in at[len(each) :] if key != "*")
-            for each in self.reads.values
+            is_above(each, at) and all(key in self.names for key in at[len(each) :] if key != "*") for each in values
         )
 
 
-def _parts(rule: Rule, *, texts: bool) -> Iterator[Expression | FactValue]:
-    found = [rule.when, rule.value if isinstance(rule, DefaultRule) else rule.rule]
-    if texts and isinstance(rule, ValidationRule):
-        found += [rule.message_expression, rule.unseen]
-    yield from (part for part in found if part is not None)
+def _trees(expressions: Collection[Expression]) -> list[Expr]:
+    return [each.program.tree() for each in expressions]
 
 
-def _written(paths: Iterable[Keys]) -> set[Keys]:
-    """The paths with the names of fields, not with those that expressions have for them."""
-    return {tuple(unescape(key) or key for key in path) for path in paths}
-
-
-def _is_above(one: Keys, other: Keys) -> bool:
-    """Whether one path is at or above the other."""
-    return len(one) <= len(other) and meet(one, other)
+def _of_fields(path: Keys) -> Keys:
+    """A path with the names of fields, not with those that expressions have for them."""
+    return tuple(unescape(key) or key for key in path)
 
 
 def _names(tree: Expr) -> Iterator[str]:

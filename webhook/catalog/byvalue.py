@@ -1,22 +1,26 @@
-"""The catalog's definition of a kind beside the installed one, and the rules that do not hold for an object."""
+"""Decide by its values which rules hold for an object, where another definition of its kind is installed.
+
+A rule is written for the values that the catalog's definition accepts. The installed one may accept more: a rule that
+reads such a value is left out of the review of this object, and of no other. Facts follow the same law for the objects
+of other kinds that they read.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from webhook.admission import patch
+from webhook.catalog.dependences import Dependences
 from webhook.cluster import Kind
-from webhook.facts import Memo, inputs_of
-from webhook.policy import Dependence, Policy, Rule, meet
+from webhook.facts import Memo
+from webhook.policy import Keys, Rule, any_meet
 from webhook.schema import DecodeError, Structural
 from webhook.schema.compare import Differences
 
-__all__ = ["NOTHING_ASIDE", "Aside", "Keys", "Own", "any_meet"]
-
-Keys = tuple[str, ...]
+__all__ = ["NOTHING_ASIDE", "Aside", "Foreign", "Own"]
 
 _SHAPES: Final = 256
 """Sets of fields of which the rules are remembered; a full cache is emptied."""
@@ -40,20 +44,20 @@ class Own:
     """The catalog's definition of a kind, beside the installed one.
 
     ``expected`` is the catalog's schema for objects of the installed definition: without the fields that this one
-    lacks, and with any value where it adds some. ``policy`` are the rules that apply to the installed definition.
+    lacks, and with any value where it adds some. ``rules`` are those that apply to the installed definition.
     """
 
     def __init__(
-        self, kind: Kind, expected: Structural, installed: Structural, policy: Policy, differences: Differences
+        self, rules: Dependences, expected: Structural, installed: Structural, differences: Differences
     ) -> None:
-        self.differences = differences
-        self._kind, self._expected, self._installed, self._policy = kind, expected, installed, policy
-        self._known: dict[frozenset[Keys], frozenset[Rule]] = {}
+        self.rules, self.differences = rules, differences
+        self._expected, self._installed = expected, installed
+        self._rules_about: dict[frozenset[Keys], frozenset[Rule]] = {}
         self.unexpected = Memo(lambda obj: self._invalid(installed.default(obj))[0])
 
-    def ruling(self, policy: Policy) -> Own:
+    def ruling(self, rules: Dependences) -> Own:
         """The same definitions with other rules."""
-        return Own(self._kind, self._expected, self._installed, policy, self.differences)
+        return Own(rules, self._expected, self._installed, self.differences)
 
     def aside(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> Aside:
         """What is left out of the review of an object; ``old`` is what is stored. Both are decoded."""
@@ -105,38 +109,32 @@ class Own:
 
     def _about(self, paths: frozenset[Keys]) -> frozenset[Rule]:
         """The rules that depend on a value at one of the paths, directly or by a fact."""
-        if paths not in self._known:
-            if len(self._known) >= _SHAPES:
-                self._known = {}
-            facts = {name for name, read in self._inputs.items() if any_meet(paths, read)}
-            self._known[paths] = frozenset(
-                rule
-                for rule, on in self._dependences.items()
-                if not on.facts.isdisjoint(facts) or any(map(on.on_value, paths))
-            )
-        return self._known[paths]
+        if paths not in self._rules_about:
+            if len(self._rules_about) >= _SHAPES:
+                self._rules_about = {}
+            facts = self.rules.facts(self.rules.kind, paths)
+            self._rules_about[paths] = self.rules.where(lambda on: on.is_decided_by(paths, facts))
+        return self._rules_about[paths]
 
     @cached_property
     def may_refuse_defaults(self) -> bool:
         """Whether the installed definition may refuse what a default sets."""
-        return any(meet(rule.path.keys, each) for rule in self._policy.defaults for each in self.differences.narrowed)
-
-    @cached_property
-    def _dependences(self) -> Mapping[Rule, Dependence]:
-        rules: Iterable[Rule] = (*self._policy.defaults, *self._policy.validations)
-        return {rule: Dependence.of(self._policy, rule) for rule in rules}
+        return any_meet((rule.path.keys for rule in self.rules.policy.defaults), self.differences.narrowed)
 
     @cached_property
     def _on_stored(self) -> frozenset[Rule]:
         """The rules that read the stored object."""
-        return frozenset(rule for rule, on in self._dependences.items() if on.stored)
-
-    @cached_property
-    def _inputs(self) -> Mapping[str, Sequence[Keys]]:
-        """The fields of the kind itself that each fact reads."""
-        names = {name for on in self._dependences.values() for name in on.facts}
-        return {name: [each.keys for each in inputs_of(self._kind, name) if each.kind == self._kind] for name in names}
+        return self.rules.where(lambda on: on.stored)
 
 
-def any_meet(paths: Collection[Keys], others: Collection[Keys]) -> bool:
-    return any(meet(path, other) for path in paths for other in others)
+class Foreign(NamedTuple):
+    """The kinds that a fact reads and that are installed in another form, and the fields that it reads of each."""
+
+    kinds: Mapping[Kind, tuple[Own, Sequence[Keys]]]
+
+    def hides(self, kind: Kind, objects: Iterable[dict[str, Any]]) -> bool:
+        """Whether one of these objects has a value that the fact does not expect."""
+        if kind not in self.kinds:
+            return False
+        own, read = self.kinds[kind]
+        return any(any_meet(own.unexpected(each), read) for each in objects)

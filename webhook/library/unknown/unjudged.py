@@ -16,12 +16,11 @@ from webhook.cluster import ClusterView
 from webhook.engine import POD_CODES
 from webhook.facts.settings import Settings
 from webhook.kubernetes import pod_places, spots
-from webhook.library.unknown.narrowing import NOTHING, Narrowing, Undecided, is_read, tells
+from webhook.library.unknown.narrowing import NAMES, NOTHING, Narrowing, Undecided, World, dependences_of
 from webhook.library.unknown.standins import filled, name_of, restored
 from webhook.library.unknown.substitution import Keys, unknown_in
-from webhook.library.unknown.world import NAMES, World, any_meet
 from webhook.manifests.places import keys
-from webhook.policy import SELF, Reads, ValidationRule, field_path
+from webhook.policy import SELF, Reads, ValidationRule, any_meet, field_path, is_above
 from webhook.schema import FieldError, RuleNode, RuleRun
 
 __all__ = ["Unjudged"]
@@ -141,17 +140,12 @@ class _Findings:
         A message shows the object's name and namespace as they are written.
         """
         assert self._kind is not None
-        policy = self._kind.policy
-        if any(not each.facts.isdisjoint(self._undecided.facts) for each in rule.texts):
-            return True
-        texts, conditions = policy.reads(rule, texts=True), policy.reads(rule)
-        if tells(policy, rule, texts, self._undecided.leaves):
-            return True
+        on, undecided = dependences_of(self._kind)[rule], self._undecided
         shown, depth = [path for path in self._paths if path not in NAMES], len(rule.at.keys)
+        if on.is_worded_by(shown, undecided.facts, undecided.leaves):
+            return True
         below = [path[depth:] for path in self._paths if not rule.at.single and at[:depth] == path[:depth]]
-        return any(is_read(path, texts) for path in shown) or any(
-            (SELF, *map(str, path)) in reads for path in below for reads in (conditions, texts)
-        )
+        return any((SELF, *path) in reads for path in below for reads in (on.reads, on.texts))
 
     @cached_property
     def _pods(self) -> list[Keys]:
@@ -192,7 +186,7 @@ def _reads_of(program: Program) -> Reads:
 
 def _is_at(rule: ValidationRule, at: Keys) -> bool:
     """Whether a rule is about a field; rules of one code are about several."""
-    return len(at) >= len(rule.at.keys) and any_meet([at], [rule.at.keys])
+    return is_above(rule.at.keys, at)
 
 
 def _is_within(field: str, places: Collection[Keys]) -> bool:
