@@ -7,7 +7,7 @@ another object. Here stands which rules that concerns; :class:`webhook.catalog.D
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -35,109 +35,93 @@ class Dependence:
     """What one rule reads, by the names of fields.
 
     ``reads`` decide the rule, and ``texts`` its messages; what is below one of many nodes starts with
-    :data:`~webhook.policy.reads.SELF`. ``anywhere`` and ``texts_anywhere`` are the same at all nodes (``*``), of the
-    new and the stored object alike. ``names`` are the fields that its expressions name. ``stored``: the stored object
-    decides it, too.
+    :data:`~webhook.policy.reads.SELF`. ``names`` are the fields that its expressions name. ``stored``: the stored
+    object decides it, too.
     """
 
     rule: Rule
     reads: Reads
     texts: Reads
-    anywhere: Reads
-    texts_anywhere: Reads
     names: frozenset[str]
     stored: bool
 
     @classmethod
     def of(cls, policy: Policy, rule: Rule) -> Dependence:
         """What a rule of a policy depends on."""
-        names = {name for part in (*rule.conditions, *rule.texts) for name in part.variables}
-        variables = {name: policy.variables[name].program.tree() for name in names}
+        deciding = {name for part in rule.conditions for name in part.variables}
+        needed = deciding.union(*(part.variables for part in rule.texts))
+        variables = {name: policy.variables[name].program.tree() for name in needed}
         conditions, messages = _trees(rule.conditions), _trees(rule.texts)
-        reads, texts = (Reads.of(each, variables, rule.roots).placed(_of_fields) for each in (conditions, messages))
-        node: Keys = (OBJECT,)
+        reads, texts = (_of_fields(Reads.of(each, variables, rule.roots)) for each in (conditions, messages))
         if isinstance(rule, ValidationRule):
-            node = (OBJECT, *rule.at.keys)
-            reads.tests.add(node)  # without a node, the rule does not apply
-        roots = {SELF: node, STORED: (OBJECT,)}
-
-        def at_any_node(path: Keys) -> Keys:
-            return (*roots.get(path[0], path[:1]), *path[1:])
-
-        deciding = [*rule.conditions, *(policy.variables[name] for part in rule.conditions for name in part.variables)]
-        return cls(
-            rule,
-            reads,
-            texts,
-            reads.placed(at_any_node),
-            texts.placed(at_any_node),
-            frozenset(name for tree in (*conditions, *messages, *variables.values()) for name in _names(tree)),
-            any(_OLD & set(each.program.variables) for each in deciding),
-        )
+            reads.tests.add((OBJECT, *rule.at.keys))  # without a node, the rule does not apply
+        names = frozenset(name for tree in (*conditions, *messages, *variables.values()) for name in _names(tree))
+        parts = (*rule.conditions, *map(policy.variables.__getitem__, deciding))
+        return cls(rule, reads, texts, names, any(_OLD & set(part.program.variables) for part in parts))
 
     def needs(self, fields: Collection[Place], facts: Collection[str]) -> bool:
         """Whether the rule or its messages need one of these fields of the object, or one of these facts."""
         named = self.rule.facts.union(*(each.facts for each in self.rule.texts))
         return not named.isdisjoint(facts) or any(map(self._needs_field, fields))
 
-    def is_decided_by(self, paths: Collection[Place], facts: Collection[str]) -> bool:
-        """Whether a value at one of these paths of the new or the stored object, or one of these facts, decides the
-        rule for some of its nodes.
-        """
-        return not self.rule.facts.isdisjoint(facts) or any(
-            is_above(path, self.rule.about.keys) or (OBJECT, *path) in self.anywhere for path in paths
-        )
-
-    def is_decided_wholly_by(self, paths: Collection[Place], facts: Collection[str], leaves: Collection[Place]) -> bool:
-        """Whether a value at one of these paths of the new object, or one of these facts, decides the rule for all of
-        its nodes, or what a default sets. ``leaves`` are those of the paths that the stamp may name.
-        """
-        sets = isinstance(self.rule, DefaultRule)
-        return (
-            not self.rule.facts.isdisjoint(facts)
-            or any((sets and meet(path, self.rule.about.keys)) or (OBJECT, *path) in self.reads for path in paths)
-            or self._asks_stamp_of(leaves, self.reads)
-        )
-
-    def is_worded_by(self, paths: Collection[Place], facts: Collection[str], leaves: Collection[Place]) -> bool:
-        """Whether the messages of the rule need a value at one of these paths of the new object, or one of these facts.
-
-        ``leaves`` are paths that the stamp may name.
-        """
-        return (
-            any(not each.facts.isdisjoint(facts) for each in self.rule.texts)
-            or any((OBJECT, *path) in self.texts for path in paths)
-            or self._asks_stamp_of(leaves, self.texts)
-        )
-
-    def reads_stamp_of(self, leaf: Place) -> bool:
-        """Whether the rule or its messages ask the stamp for a leaf."""
-        return self._asks_stamp_of([leaf], self.reads) or self._asks_stamp_of([leaf], self.texts)
-
-    def _asks_stamp_of(self, leaves: Collection[Place], reads: Reads) -> bool:
-        """Whether the stamp is read for one of the leaves: it is a text, in which expressions look for their names."""
-        if not leaves or _STAMP not in reads:
-            return False
-        return any(field_path(leaf) in name or leaf[-1] == name for leaf in leaves for name in self.names)
-
     def _needs_field(self, path: Place) -> bool:
-        at, values = (OBJECT, *path), self.anywhere.values | self.texts_anywhere.values
-        tests = self.anywhere.tests | self.texts_anywhere.tests
-        if any(is_above(at, each) for each in ((OBJECT, *self.rule.about.keys), *values, *tests)):
+        values, tests = self.reads.values | self.texts.values, self.reads.tests | self.texts.tests
+        if is_above(path, self.rule.about.keys):
             return True
         # A part of the items of a list, or of an object that is read as a whole, is needed if it is named.
         return any(
-            is_above(each, at) and all(key in self.names for key in at[len(each) :] if key != "*") for each in values
+            any(is_above(at, each) for each in (*values, *tests))
+            or any(is_above(each, at) and self.names.issuperset({*at[len(each) :]} - {"*"}) for each in values)
+            for at in self._places(path)
         )
 
+    def is_decided_by(self, paths: Collection[Place], facts: Collection[str]) -> bool:
+        """Whether a value at one of these paths, of the new or the stored object, or one of these facts decides the
+        rule at some of its nodes.
+        """
+        return not self.rule.facts.isdisjoint(facts) or any(
+            is_above(path, self.rule.about.keys) or any(at in self.reads for at in self._places(path)) for path in paths
+        )
 
-def _trees(expressions: Collection[Expression]) -> list[Expr]:
+    def _places(self, path: Place) -> Iterator[Place]:
+        """What the expressions may call a path of the object."""
+        yield (OBJECT, *path)
+        if isinstance(self.rule, DefaultRule):
+            yield (STORED, *path)
+        elif is_above(self.rule.at.keys, path):
+            yield (SELF, *path[len(self.rule.at.keys) :])
+
+    def is_decided_wholly_by(self, paths: Collection[Place], facts: Collection[str], leaves: Collection[Place]) -> bool:
+        """Whether a value at one of these paths of the new object, or one of these facts, decides the rule at all of
+        its nodes, or what a default sets. ``leaves`` are those of the paths that the stamp may name.
+        """
+        sets = isinstance(self.rule, DefaultRule) and any(meet(path, self.rule.path.keys) for path in paths)
+        return sets or not self.rule.facts.isdisjoint(facts) or self._are_read(paths, leaves, self.reads)
+
+    def is_worded_by(self, paths: Collection[Place], facts: Collection[str], leaves: Collection[Place]) -> bool:
+        """As :meth:`is_decided_wholly_by`, of the messages of the rule."""
+        read = any(not each.facts.isdisjoint(facts) for each in self.rule.texts)
+        return read or self._are_read(paths, leaves, self.texts)
+
+    def _are_read(self, paths: Iterable[Place], leaves: Collection[Place], reads: Reads) -> bool:
+        """Whether one of the paths is read, or the stamp for a leaf: it is a text that is searched for its name."""
+        if any((OBJECT, *path) in reads for path in paths):
+            return True
+        named = ((field_path(leaf), leaf[-1], name) for leaf in leaves for name in self.names)
+        return bool(leaves) and _STAMP in reads and any(path in name or key == name for path, key, name in named)
+
+
+def _trees(expressions: Iterable[Expression]) -> list[Expr]:
     return [each.program.tree() for each in expressions]
 
 
-def _of_fields(path: Keys) -> Keys:
-    """A path with the names of fields, not with those that expressions have for them."""
-    return tuple(unescape(key) or key for key in path)
+def _of_fields(reads: Reads) -> Reads:
+    """The reads by the names of fields, not by those that expressions have for them."""
+
+    def named(path: Keys) -> Keys:
+        return tuple(unescape(key) or key for key in path)
+
+    return Reads(set(map(named, reads.values)), set(map(named, reads.tests)))
 
 
 def _names(tree: Expr) -> Iterator[str]:

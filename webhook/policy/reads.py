@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -64,10 +64,6 @@ class Reads:
     def __contains__(self, path: Sequence[str | int]) -> bool:
         """Whether setting the leaf at the path may change the result."""
         return any(is_above(path, test) for test in self.tests) or any(meet(path, value) for value in self.values)
-
-    def placed(self, place: Callable[[Keys], Keys]) -> Reads:
-        """The same with other paths."""
-        return Reads(set(map(place, self.values)), set(map(place, self.tests)))
 
 
 class _Collector:
