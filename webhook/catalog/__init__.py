@@ -1,17 +1,16 @@
 """The kinds that Modelgate covers: definitions, policies, releases and installed forms, as one digested catalog.
 
 A folder of data is loaded (``loading``), compiled when a kind is first met, and put under the releases that run
-(``released``, ``operators``) and the definitions that a cluster has (``installed``, ``byvalue``). ``dependences`` says
-which rules apply then.
+(``released``, ``operators``) and the definitions that a cluster has (``installed``). ``applies`` says which rules
+hold then.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from webhook.catalog.byvalue import NOTHING_ASIDE, Aside
+from webhook.catalog.applies import NOTHING_ASIDE, Aside, Dependences, Sight
 from webhook.catalog.catalog import Catalog, load
-from webhook.catalog.dependences import Dependences, Sight
 from webhook.catalog.kept import POLICIES
 from webhook.catalog.kinds import KnownKind
 from webhook.catalog.packs import DOCUMENTED, NO_PACK, PACK, InForce, Pack, built_in, groups_of, known_apis

@@ -3,7 +3,7 @@
 A kind may be installed in another release, with fields renamed, added or removed. The API server validates by the
 installed definition, so this one replaces the catalog's. A rule needs its fields: without one of them, in its own kind
 or where its facts read another, it is not applied. Whether it holds for the values of an object is decided with each
-object (:mod:`webhook.catalog.byvalue`).
+object (:mod:`webhook.catalog.applies`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from typing import Any, Final
 
 from webhook.admission import GroupVersionKind
 from webhook.admission.stamp import canonical
-from webhook.catalog.byvalue import Foreign, Own
+from webhook.catalog.applies import Dependences, Foreign, Own
 from webhook.catalog.catalog import Catalog
-from webhook.catalog.dependences import Dependences
 from webhook.catalog.kinds import KnownKind
-from webhook.catalog.operators import by_definitions, set_aside
+from webhook.catalog.operators import by_definitions, names_of, undecided_codes
 from webhook.cluster import Kind
 from webhook.facts import Fact
 from webhook.policy import MISSING, DefaultRule, Keys, Path, Policy, node_at
@@ -137,7 +136,7 @@ def _unsure(catalog: Catalog) -> Iterator[Deviation]:
     """The kinds with rules that are not in force because the release of their operator is not known well enough."""
     for gvk in catalog.kinds if catalog.in_force else ():
         known = catalog.uncompiled(gvk)
-        if known.api in catalog.in_force and (aside := set_aside(known)):
+        if known.api in catalog.in_force and (aside := undecided_codes(known)):
             operator, setting = known.in_force.operator, f"set releases.{known.api}"
             if known.in_force.releases:
                 why = f"{known.in_force} may run ({setting}), and not all of these are described by the same rules"
@@ -169,8 +168,8 @@ def _changes(
     catalog: Catalog, definitions: Iterable[Mapping[str, Any]], *, trusted: bool
 ) -> Iterator[tuple[GroupVersionKind, _Change]]:
     for document in definitions:
-        name = _name_of(document)
-        for gvk in (each for each in catalog.kinds if (each.group, each.kind) == name):
+        group, kind, _ = names_of(document)
+        for gvk in (each for each in catalog.kinds if (each.group, each.kind) == (group, kind)):
             try:
                 change = _change(catalog.kinds[gvk], load_crd(dict(document), trusted=trusted))
             except _UNREADABLE as error:
@@ -258,14 +257,6 @@ def _foreign(inputs: Inputs, around: Mapping[Kind, _Change]) -> Foreign:
         if other is not None and other.own is not None and other.own.differences.accepts_more:
             read.setdefault(kind, (other.own, []))[1].append(keys)
     return Foreign(read)
-
-
-def _name_of(document: Mapping[str, Any]) -> tuple[str, str]:
-    spec = document.get("spec")
-    names = spec.get("names") if isinstance(spec, Mapping) else None
-    if not isinstance(spec, Mapping) or not isinstance(names, Mapping):
-        return "", ""
-    return str(spec.get("group")), str(names.get("kind"))
 
 
 def _fields(paths: Iterable[Keys]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.admission import GroupVersionKind
-from webhook.catalog.byvalue import Foreign, Own
+from webhook.catalog.applies import Foreign, Own
 from webhook.catalog.packs import DOCUMENTED, NO_PACK, InForce, Pack
 from webhook.cluster import Kind
 from webhook.facts import KNOWN, Fact, Knowledge, WholesOf

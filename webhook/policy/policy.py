@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from webhook.cel import Program
 from webhook.policy.action import Action, Profile
@@ -77,6 +77,10 @@ class DefaultRule:
     overwrites: bool
     docs: str
     operator: str = ""
+    texts: ClassVar[tuple[Expression, ...]] = ()
+    """It has no messages, see :class:`ValidationRule`."""
+    roots: ClassVar[Mapping[str, Keys]] = {STORED: (STORED,)}
+    """It tells the stored object from the new one, see :class:`ValidationRule`."""
 
     @property
     def about(self) -> Path:
@@ -84,19 +88,9 @@ class DefaultRule:
         return self.path
 
     @property
-    def roots(self) -> Mapping[str, Keys]:
-        """The path that the name of the stored object stands for in its expressions: a default tells it apart."""
-        return {STORED: (STORED,)}
-
-    @property
     def conditions(self) -> tuple[Expression, ...]:
         """The expressions that decide what is set."""
         return tuple(part for part in (self.when, self.value) if isinstance(part, Expression))
-
-    @property
-    def texts(self) -> tuple[Expression, ...]:
-        """The expressions that make its messages: it has none."""
-        return ()
 
     @property
     def facts(self) -> frozenset[str]:
