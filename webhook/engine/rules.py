@@ -220,7 +220,7 @@ class _RuleRun:
                     return None
                 if value(rule.rule, node.bindings) is not False:
                     return None
-            if self._scope.reads_hidden_fact(rule):
+            if self._scope.hidden_facts and self._scope.reads_hidden_fact(rule):
                 return None
             unseen = None if self._options.complete else rule.unseen
             if unseen is not None and (missing := str(value(unseen, node.bindings))):

@@ -131,7 +131,7 @@ class PolicyScope:
 
     def reads_hidden_fact(self, rule: ValidationRule | DefaultRule) -> bool:
         """Whether a rule has read a hidden fact, so that it cannot be judged."""
-        return bool(self.hidden_facts) and not rule.facts.isdisjoint(self.hidden_facts)
+        return not rule.facts.isdisjoint(self.hidden_facts)
 
     def variable(self, name: str) -> Any:
         """The value of a variable."""
