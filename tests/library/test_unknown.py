@@ -166,7 +166,7 @@ def test_the_rows_in_which_something_false_was_said_are_still_there() -> None:
 def test_a_rule_that_looks_for_a_leaf_in_the_stamp_depends_on_it(code: str, leaf: Keys, expected: bool) -> None:
     policy = next(known.policy for known, _ in CASES if "OM329" in known.policy.codes)
     rule = next(each for each in policy.validations if each.code == code)
-    found = Dependence.of(policy, rule)
+    found = Dependence(policy, rule)
     assert (found.is_decided_wholly_by([], [], [leaf]) or found.is_worded_by([], [], [leaf])) == expected
 
 
@@ -260,6 +260,11 @@ def test_a_deep_or_odd_object_is_judged_too() -> None:
         deep = [deep]
     value = {"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "Model", "metadata": "${M}", "spec": deep}
     assert len(unknown_in(value)) == 2
-    for obj in (value, {**value, "metadata": {"name": ["${X}"]}, "spec": "${S}"}):
+    names = {"name": ["${X}"]}
+    for obj in (
+        value,
+        {**value, "metadata": names, "spec": "${S}"},
+        {**value, "metadata": {"name": "a", "annotations": "${A}"}},
+    ):
         found = review(Document("", 1, obj), LOADED, MemoryView(), Options(strict_fields=True), Stored())
         assert len(found.unknown) == len(unknown_in(obj))

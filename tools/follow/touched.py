@@ -27,7 +27,7 @@ def touched(catalog: Catalog, api: str, kind: str, fields: Collection[Keys]) -> 
 
 def _of_kind(known: KnownKind, rule: Rule, kind: str) -> tuple[set[Keys], set[Keys]]:
     """The fields of a kind that a rule is about, or whose presence it tests; and those that it reads as a whole."""
-    reads = Dependence.of(known.policy, rule).reads
+    reads = Dependence(known.policy, rule).reads
     inputs = (each for fact in rule.facts for each in inputs_of(Kind(known.gvk.group, known.gvk.kind), fact))
     whole = {each.keys for each in inputs if each.kind.kind == kind}
     if known.gvk.kind != kind:

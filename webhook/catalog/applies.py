@@ -46,7 +46,7 @@ class Dependences:
     def __getitem__(self, rule: Rule) -> Dependence:
         found = self._of_rules.get(rule)
         if found is None:
-            found = self._of_rules[rule] = Dependence.of(self.policy, rule)
+            found = self._of_rules[rule] = Dependence(self.policy, rule)
         return found
 
     def where(self, concerns: Callable[[Dependence], bool]) -> frozenset[Rule]:
@@ -170,7 +170,7 @@ class Own:
     @cached_property
     def _on_stored(self) -> frozenset[Rule]:
         """The rules that read the stored object."""
-        return self.rules.where(lambda on: on.stored)
+        return self.rules.where(lambda on: on.reads_stored)
 
 
 class Foreign(NamedTuple):

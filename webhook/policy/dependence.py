@@ -8,8 +8,8 @@ another object. Here stands which rules that concerns; :class:`webhook.catalog.D
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from functools import cached_property
+from typing import Final, NamedTuple, TypeAlias
 
 from webhook.admission.stamp import ANNOTATION
 from webhook.cel import walk
@@ -30,34 +30,56 @@ _OLD: Final = frozenset({"oldSelf", "oldObject"})
 _STAMP: Final = (OBJECT, "metadata", "annotations", ANNOTATION)
 
 
-@dataclass(frozen=True, slots=True)
+class _Named(NamedTuple):
+    """What expressions read, and the fields that they name."""
+
+    reads: Reads
+    names: frozenset[str]
+
+
 class Dependence:
-    """What one rule reads, by the names of fields.
+    """What one rule of a policy reads, by the names of fields. It is looked up when it is first asked for.
 
     ``reads`` decide the rule, and ``texts`` its messages; what is below one of many nodes starts with
-    :data:`~webhook.policy.reads.SELF`. ``names`` are the fields that its expressions name. ``stored``: the stored
-    object decides it, too.
+    :data:`~webhook.policy.reads.SELF`.
     """
 
-    rule: Rule
-    reads: Reads
-    texts: Reads
-    names: frozenset[str]
-    stored: bool
+    def __init__(self, policy: Policy, rule: Rule) -> None:
+        self.rule, self._policy = rule, policy
 
-    @classmethod
-    def of(cls, policy: Policy, rule: Rule) -> Dependence:
-        """What a rule of a policy depends on."""
-        deciding = {name for part in rule.conditions for name in part.variables}
-        needed = deciding.union(*(part.variables for part in rule.texts))
-        variables = {name: policy.variables[name].program.tree() for name in needed}
-        conditions, messages = _trees(rule.conditions), _trees(rule.texts)
-        reads, texts = (_of_fields(Reads.of(each, variables, rule.roots)) for each in (conditions, messages))
-        if isinstance(rule, ValidationRule):
-            reads.tests.add((OBJECT, *rule.at.keys))  # without a node, the rule does not apply
-        names = frozenset(name for tree in (*conditions, *messages, *variables.values()) for name in _names(tree))
-        parts = (*rule.conditions, *map(policy.variables.__getitem__, deciding))
-        return cls(rule, reads, texts, names, any(_OLD & set(part.program.variables) for part in parts))
+    @cached_property
+    def _deciding(self) -> _Named:
+        found = self._named(self.rule.conditions)
+        if isinstance(self.rule, ValidationRule):
+            found.reads.tests.add((OBJECT, *self.rule.at.keys))  # without a node, the rule does not apply
+        return found
+
+    @cached_property
+    def _wording(self) -> _Named:
+        return self._named(self.rule.texts)
+
+    def _named(self, parts: Sequence[Expression]) -> _Named:
+        names = {name for part in parts for name in part.variables}
+        variables = {name: self._policy.variables[name].program.tree() for name in names}
+        trees = [part.program.tree() for part in parts]
+        reads = Reads.of(trees, variables, self.rule.roots)
+        fields = frozenset(name for tree in (*trees, *variables.values()) for name in _names(tree))
+        return _Named(Reads(*(set(map(_of_fields, paths)) for paths in (reads.values, reads.tests))), fields)
+
+    @property
+    def reads(self) -> Reads:
+        return self._deciding.reads
+
+    @property
+    def texts(self) -> Reads:
+        return self._wording.reads
+
+    @property
+    def reads_stored(self) -> bool:
+        """Whether the stored object decides the rule, too."""
+        conditions = self.rule.conditions
+        variables = (self._policy.variables[name] for part in conditions for name in part.variables)
+        return any(not _OLD.isdisjoint(part.program.variables) for part in (*conditions, *variables))
 
     def needs(self, fields: Collection[Place], facts: Collection[str]) -> bool:
         """Whether the rule or its messages need one of these fields of the object, or one of these facts."""
@@ -66,12 +88,13 @@ class Dependence:
 
     def _needs_field(self, path: Place) -> bool:
         values, tests = self.reads.values | self.texts.values, self.reads.tests | self.texts.tests
+        names = self._deciding.names | self._wording.names
         if is_above(path, self.rule.about.keys):
             return True
         # A part of the items of a list, or of an object that is read as a whole, is needed if it is named.
         return any(
             any(is_above(at, each) for each in (*values, *tests))
-            or any(is_above(each, at) and self.names.issuperset({*at[len(each) :]} - {"*"}) for each in values)
+            or any(is_above(each, at) and names.issuperset({*at[len(each) :]} - {"*"}) for each in values)
             for at in self._places(path)
         )
 
@@ -107,21 +130,15 @@ class Dependence:
         """Whether one of the paths is read, or the stamp for a leaf: it is a text that is searched for its name."""
         if any((OBJECT, *path) in reads for path in paths):
             return True
-        named = ((field_path(leaf), leaf[-1], name) for leaf in leaves for name in self.names)
-        return bool(leaves) and _STAMP in reads and any(path in name or key == name for path, key, name in named)
+        if not leaves or _STAMP not in reads:
+            return False
+        names = self._deciding.names | self._wording.names
+        return any(field_path(leaf) in name or leaf[-1] == name for leaf in leaves for name in names)
 
 
-def _trees(expressions: Iterable[Expression]) -> list[Expr]:
-    return [each.program.tree() for each in expressions]
-
-
-def _of_fields(reads: Reads) -> Reads:
-    """The reads by the names of fields, not by those that expressions have for them."""
-
-    def named(path: Keys) -> Keys:
-        return tuple(unescape(key) or key for key in path)
-
-    return Reads(set(map(named, reads.values)), set(map(named, reads.tests)))
+def _of_fields(path: Keys) -> Keys:
+    """A path by the names of fields, not by those that expressions have for them."""
+    return tuple(unescape(key) or key for key in path)
 
 
 def _names(tree: Expr) -> Iterator[str]:
