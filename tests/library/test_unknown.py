@@ -20,7 +20,7 @@ from webhook.library.review import ReviewedManifest, Stored, review
 from webhook.library.unknown import Substitutions, World, prepared, unknown_in
 from webhook.manifests.documents import Document, parse
 from webhook.manifests.places import keys
-from webhook.policy import Dependence, Profile
+from webhook.policy import Dependence, Open, Profile
 
 LOADED = catalog.load()
 SAMPLE = 60
@@ -166,8 +166,8 @@ def test_the_rows_in_which_something_false_was_said_are_still_there() -> None:
 def test_a_rule_that_looks_for_a_leaf_in_the_stamp_depends_on_it(code: str, leaf: Keys, expected: bool) -> None:
     policy = next(known.policy for known, _ in CASES if "OM329" in known.policy.codes)
     rule = next(each for each in policy.validations if each.code == code)
-    found = Dependence(policy, rule)
-    assert (found.is_decided_wholly_by([], [], [leaf]) or found.is_worded_by([], [], [leaf])) == expected
+    depends, values = Dependence(policy, rule), Open(leaves=[leaf])
+    assert (depends.is_decided_wholly_by(values) or depends.is_worded_by(values)) == expected
 
 
 def flux(text: str, values: dict[str, str] | None = None) -> Any:

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from webhook.admission import patch
 from webhook.cluster import ClusterView, Kind
 from webhook.facts import Memo, inputs_of
-from webhook.policy import Dependence, Keys, Place, Policy, Rule, any_meet
+from webhook.policy import Dependence, Keys, Open, Place, Policy, Rule, any_meet
 from webhook.schema import DecodeError, Structural
 from webhook.schema.compare import Differences
 
@@ -158,8 +158,8 @@ class Own:
         if paths not in self._rules_about:
             if len(self._rules_about) >= _SHAPES:
                 self._rules_about = {}
-            facts = self.rules.facts(self.rules.kind, paths)
-            self._rules_about[paths] = self.rules.where(lambda on: on.is_decided_by(paths, facts))
+            values = Open(paths, self.rules.facts(self.rules.kind, paths))
+            self._rules_about[paths] = self.rules.where(lambda on: on.is_decided_by(values))
         return self._rules_about[paths]
 
     @cached_property

@@ -21,7 +21,7 @@ from webhook.catalog.kinds import KnownKind
 from webhook.catalog.operators import by_definitions, names_of, undecided_codes
 from webhook.cluster import Kind
 from webhook.facts import Fact
-from webhook.policy import MISSING, DefaultRule, Keys, Path, Policy, node_at
+from webhook.policy import MISSING, DefaultRule, Keys, Open, Path, Policy, node_at
 from webhook.schema import CRD, Structural, load_crd
 from webhook.schema.compare import Differences, compare, expected, is_same
 
@@ -216,9 +216,9 @@ def _applicable(known: KnownKind, change: _Change | None, found: Mapping[GroupVe
     inputs = {name: rules.inputs(name) for name in known.facts}
     unreliable = {name for name in inputs if _is_unreliable(known.facts[name], inputs[name], differences, around)}
     others = {name: foreign for name in inputs if (foreign := _foreign(inputs[name], around)).kinds}
-    policy = known.policy
-    if differences.lost or unreliable:
-        policy = policy.without(rules.where(lambda on: on.needs(differences.lost, unreliable)))
+    policy, absent = known.policy, Open(differences.lost, unreliable)
+    if any(absent):
+        policy = policy.without(rules.where(lambda on: on.needs(absent)))
     if installed.own is not None:
         policy = _fitted(policy, installed.schema.raw)
         installed = replace(installed, own=installed.own.ruling(rules.of(policy)))

@@ -18,7 +18,7 @@ from webhook.policy.reads import FACTS, OBJECT, SELF, Keys, Reads, any_meet, is_
 
 if TYPE_CHECKING:
     from webhook.policy.compile import compile_policy
-    from webhook.policy.dependence import Dependence, Place, Rule
+    from webhook.policy.dependence import Dependence, Open, Place, Rule
     from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy
     from webhook.policy.environments import node_at
     from webhook.policy.releases import DEFAULT_RELEASE, RELEASES, Release
@@ -38,6 +38,7 @@ __all__ = [
     "FactValue",
     "Functions",
     "Keys",
+    "Open",
     "Path",
     "Place",
     "Policy",
@@ -66,7 +67,7 @@ __all__ = [
 
 _LATER: Final = {
     "compile_policy": "compile",
-    **dict.fromkeys(("Dependence", "Place", "Rule"), "dependence"),
+    **dict.fromkeys(("Dependence", "Open", "Place", "Rule"), "dependence"),
     **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy"), "document"),
     "node_at": "environments",
     **dict.fromkeys(("DEFAULT_RELEASE", "RELEASES", "Release"), "releases"),

@@ -7,7 +7,7 @@ another object. Here stands which rules that concerns; :class:`webhook.catalog.D
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
 
@@ -19,7 +19,7 @@ from webhook.policy.path import field_path
 from webhook.policy.policy import DefaultRule, Expression, Policy, ValidationRule
 from webhook.policy.reads import OBJECT, SELF, STORED, Keys, Reads, is_above, meet
 
-__all__ = ["Dependence", "Place", "Rule"]
+__all__ = ["Dependence", "Open", "Place", "Rule"]
 
 Rule: TypeAlias = ValidationRule | DefaultRule
 
@@ -28,6 +28,14 @@ Place: TypeAlias = Sequence[str | int]
 
 _OLD: Final = frozenset({"oldSelf", "oldObject"})
 _STAMP: Final = (OBJECT, "metadata", "annotations", ANNOTATION)
+
+
+class Open(NamedTuple):
+    """What is open about an object: ``paths``, and ``facts``. ``leaves`` are the paths that the stamp may name."""
+
+    paths: Collection[Place] = ()
+    facts: Collection[str] = ()
+    leaves: Collection[Place] = ()
 
 
 class _Named(NamedTuple):
@@ -63,7 +71,7 @@ class Dependence:
         variables = {name: self._policy.variables[name].program.tree() for name in names}
         trees = [part.program.tree() for part in parts]
         reads = Reads.of(trees, variables, self.rule.roots)
-        fields = frozenset(name for tree in (*trees, *variables.values()) for name in _names(tree))
+        fields = frozenset(name for tree in (*trees, *variables.values()) for name in _names_in(tree))
         return _Named(Reads(*(set(map(_of_fields, paths)) for paths in (reads.values, reads.tests))), fields)
 
     @property
@@ -81,29 +89,27 @@ class Dependence:
         variables = (self._policy.variables[name] for part in conditions for name in part.variables)
         return any(not _OLD.isdisjoint(part.program.variables) for part in (*conditions, *variables))
 
-    def needs(self, fields: Collection[Place], facts: Collection[str]) -> bool:
-        """Whether the rule or its messages need one of these fields of the object, or one of these facts."""
+    def needs(self, absent: Open) -> bool:
+        """Whether the rule or its messages need a field or a fact that is not there."""
         named = self.rule.facts.union(*(each.facts for each in self.rule.texts))
-        return not named.isdisjoint(facts) or any(map(self._needs_field, fields))
+        return not named.isdisjoint(absent.facts) or any(map(self._needs_field, absent.paths))
 
     def _needs_field(self, path: Place) -> bool:
         values, tests = self.reads.values | self.texts.values, self.reads.tests | self.texts.tests
-        names = self._deciding.names | self._wording.names
         if is_above(path, self.rule.about.keys):
             return True
         # A part of the items of a list, or of an object that is read as a whole, is needed if it is named.
         return any(
             any(is_above(at, each) for each in (*values, *tests))
-            or any(is_above(each, at) and names.issuperset({*at[len(each) :]} - {"*"}) for each in values)
+            or any(is_above(each, at) and self._names.issuperset({*at[len(each) :]} - {"*"}) for each in values)
             for at in self._places(path)
         )
 
-    def is_decided_by(self, paths: Collection[Place], facts: Collection[str]) -> bool:
-        """Whether a value at one of these paths, of the new or the stored object, or one of these facts decides the
-        rule at some of its nodes.
-        """
-        return not self.rule.facts.isdisjoint(facts) or any(
-            is_above(path, self.rule.about.keys) or any(at in self.reads for at in self._places(path)) for path in paths
+    def is_decided_by(self, values: Open) -> bool:
+        """Whether something that is open, of the new or the stored object, decides the rule at some of its nodes."""
+        return not self.rule.facts.isdisjoint(values.facts) or any(
+            is_above(path, self.rule.about.keys) or any(at in self.reads for at in self._places(path))
+            for path in values.paths
         )
 
     def _places(self, path: Place) -> Iterator[Place]:
@@ -114,26 +120,30 @@ class Dependence:
         elif is_above(self.rule.at.keys, path):
             yield (SELF, *path[len(self.rule.at.keys) :])
 
-    def is_decided_wholly_by(self, paths: Collection[Place], facts: Collection[str], leaves: Collection[Place]) -> bool:
-        """Whether a value at one of these paths of the new object, or one of these facts, decides the rule at all of
-        its nodes, or what a default sets. ``leaves`` are those of the paths that the stamp may name.
+    def is_decided_wholly_by(self, values: Open) -> bool:
+        """Whether something that is open of the new object decides the rule at all of its nodes, or what a default
+        sets.
         """
-        sets = isinstance(self.rule, DefaultRule) and any(meet(path, self.rule.path.keys) for path in paths)
-        return sets or not self.rule.facts.isdisjoint(facts) or self._are_read(paths, leaves, self.reads)
+        sets = isinstance(self.rule, DefaultRule) and any(meet(path, self.rule.path.keys) for path in values.paths)
+        return sets or not self.rule.facts.isdisjoint(values.facts) or self._are_read(values, self.reads)
 
-    def is_worded_by(self, paths: Collection[Place], facts: Collection[str], leaves: Collection[Place]) -> bool:
-        """As :meth:`is_decided_wholly_by`, of the messages of the rule."""
-        read = any(not each.facts.isdisjoint(facts) for each in self.rule.texts)
-        return read or self._are_read(paths, leaves, self.texts)
+    def is_worded_by(self, values: Open) -> bool:
+        """Whether something that is open of the new object makes the messages of the rule."""
+        read = any(not each.facts.isdisjoint(values.facts) for each in self.rule.texts)
+        return read or self._are_read(values, self.texts)
 
-    def _are_read(self, paths: Iterable[Place], leaves: Collection[Place], reads: Reads) -> bool:
+    def _are_read(self, values: Open, reads: Reads) -> bool:
         """Whether one of the paths is read, or the stamp for a leaf: it is a text that is searched for its name."""
-        if any((OBJECT, *path) in reads for path in paths):
+        if any((OBJECT, *path) in reads for path in values.paths):
             return True
-        if not leaves or _STAMP not in reads:
+        if not values.leaves or _STAMP not in reads:
             return False
-        names = self._deciding.names | self._wording.names
-        return any(field_path(leaf) in name or leaf[-1] == name for leaf in leaves for name in names)
+        return any(field_path(leaf) in name or leaf[-1] == name for leaf in values.leaves for name in self._names)
+
+    @property
+    def _names(self) -> frozenset[str]:
+        """The fields that its expressions name."""
+        return self._deciding.names | self._wording.names
 
 
 def _of_fields(path: Keys) -> Keys:
@@ -141,7 +151,7 @@ def _of_fields(path: Keys) -> Keys:
     return tuple(unescape(key) or key for key in path)
 
 
-def _names(tree: Expr) -> Iterator[str]:
+def _names_in(tree: Expr) -> Iterator[str]:
     for node in walk(tree):
         if isinstance(node, Select):
             yield unescape(node.field) or node.field

@@ -14,7 +14,7 @@ from webhook.cluster import ClusterView, Kind
 from webhook.facts.settings import Settings
 from webhook.library.apiserver.receive import kind_of
 from webhook.library.unknown.substitution import Keys, unknown_in
-from webhook.policy import MISSING, OBJECT, DefaultRule, Expression, Policy, PolicyScope, Reads, any_meet
+from webhook.policy import MISSING, OBJECT, DefaultRule, Expression, Open, Policy, PolicyScope, Reads, any_meet
 
 __all__ = ["NAMES", "NOTHING", "Narrowing", "Undecided", "World", "dependences_of"]
 
@@ -90,8 +90,8 @@ class Narrowing:
 
     def narrowed(self, undecided: Undecided) -> Catalog:
         """The catalog without the rules and defaults of the kind that are undecided; itself if there are none."""
-        paths, known = self._paths(undecided), self.kind
-        aside = self._rules.where(lambda on: on.is_decided_wholly_by(paths, undecided.facts, undecided.leaves))
+        values, known = self._open(undecided), self.kind
+        aside = self._rules.where(lambda on: on.is_decided_wholly_by(values))
         policy, wholes = known.policy.without(aside), None if undecided.wholes else known.wholes
         if policy is known.policy and wholes is known.wholes:
             return self.catalog
@@ -101,8 +101,8 @@ class Narrowing:
     def _rules(self) -> Dependences:
         return dependences_of(self.kind)
 
-    def _paths(self, undecided: Undecided) -> frozenset[Keys]:
-        return undecided.leaves.union(self.unknown)
+    def _open(self, undecided: Undecided) -> Open:
+        return Open(undecided.leaves.union(self.unknown), undecided.facts, undecided.leaves)
 
     def _looks_at_unknown(self, fact: str, obj: dict[str, Any]) -> bool:
         """Whether a fact looks up objects that have an unknown name, or unknown values that it reads."""
@@ -125,10 +125,10 @@ class Narrowing:
     def _may_set(self, rule: DefaultRule, obj: dict[str, Any], undecided: Undecided) -> bool:
         """Whether some of the unknown values make a default set its leaf, or set it to another value."""
         may = rule.path.text in self._derived or rule.replaces(rule.path.get(self.sent))
-        paths = self._paths(undecided)
-        if not may or not self._rules[rule].is_decided_wholly_by(paths, undecided.facts, undecided.leaves):
+        values = self._open(undecided)
+        if not may or not self._rules[rule].is_decided_wholly_by(values):
             return False
-        if rule.when is None or any((OBJECT, *path) in _reads_of(self.kind.policy, rule.when) for path in paths):
+        if rule.when is None or any((OBJECT, *path) in _reads_of(self.kind.policy, rule.when) for path in values.paths):
             return True
         try:
             return self._scope(obj, undecided).value(rule.when) is not False

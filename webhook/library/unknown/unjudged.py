@@ -20,7 +20,7 @@ from webhook.library.unknown.narrowing import NAMES, NOTHING, Narrowing, Undecid
 from webhook.library.unknown.standins import filled, name_of, restored
 from webhook.library.unknown.substitution import Keys, unknown_in
 from webhook.manifests.places import keys
-from webhook.policy import SELF, Path, Reads, ValidationRule, any_meet, field_path, is_above
+from webhook.policy import SELF, Open, Path, Reads, ValidationRule, any_meet, field_path, is_above
 from webhook.schema import FieldError, RuleNode, RuleRun
 
 __all__ = ["Unjudged"]
@@ -139,7 +139,7 @@ class _Findings:
         assert self._kind is not None
         on, undecided = dependences_of(self._kind)[rule], self._undecided
         shown, depth = [path for path in self._paths if path not in NAMES], len(rule.at.keys)
-        if on.is_worded_by(shown, undecided.facts, undecided.leaves):
+        if on.is_worded_by(Open(shown, undecided.facts, undecided.leaves)):
             return True
         below = [path[depth:] for path in self._paths if not rule.at.single and at[:depth] == path[:depth]]
         return any((SELF, *path) in reads for path in below for reads in (on.reads, on.texts))
