@@ -14,7 +14,7 @@ import yaml
 from tests.definitions import GROUPS, definitions
 from tests.kinds import known_kind
 from tests.shared import ROOT, shared
-from webhook import engine
+from webhook import catalog, engine
 from webhook.admission.decision import Decision
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.catalog import Catalog, with_installed
@@ -317,3 +317,45 @@ def test_a_field_that_is_not_there_is_neither_set_nor_named(loaded: Catalog, kin
             assert name not in decision.object["spec"]
             fields = [finding.field for finding in (*decision.causes, *decision.warnings)]
             assert not [each for each in fields if each == f"spec.{name}" or each.startswith(f"spec.{name}.")]
+
+
+@pytest.mark.parametrize(
+    ("change", "model", "expected"),
+    [
+        (lambda properties: properties.pop("modelName"), "other", {"AE401", "AE404"}),
+        (lambda properties: properties["modelName"].update(minLength=0), "", {"AE401", "AE404"}),
+        (lambda properties: properties["modelName"].update(minLength=0), "other", set()),
+    ],
+    ids=["the field is gone", "a value that was not valid", "a value that was valid"],
+)
+def test_a_reference_of_a_pack_is_a_fact_that_other_definitions_hide(
+    change: Callable[[Json], object], model: str, expected: set[str]
+) -> None:
+    pack = ROOT / "packs" / "aim-engine"
+    documents = [
+        yaml.load((pack / "crds" / f"{name}.yaml").read_text(), Loader=yaml.CSafeLoader)
+        for name in ("aimservices", "aimservicetemplates")
+    ]
+    spec = documents[1]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    change(spec["properties"])
+    later, deviations = with_installed(catalog.load(packs=[pack]), documents)
+    template = {
+        "apiVersion": "aim.eai.amd.com/v1alpha1",
+        "kind": "AIMServiceTemplate",
+        "metadata": {"name": "t", "namespace": "n"},
+        "spec": {"modelName": model},
+    }
+    kind = GroupVersionKind("aim.eai.amd.com", "v1alpha1", "AIMService")
+    obj = {
+        "apiVersion": f"{kind.group}/{kind.version}",
+        "kind": kind.kind,
+        "metadata": {"name": "a", "namespace": "n"},
+        "spec": {"model": {"name": "m"}, "template": {"name": "t"}},
+    }
+    decision = engine.validate(
+        Request(kind, "aimservices", "CREATE", obj, name="a"), later, MemoryView([template]), Options(Profile.STRICT)
+    )
+    aside = {code for each in deviations if each.kind == kind for code in each.aside}
+    aside |= {*decision.audit.get("aside", "").split(",")} - {""}
+    assert aside == expected
+    assert ("AE404" in {each.code for each in (*decision.causes, *decision.warnings)}) == (not expected)

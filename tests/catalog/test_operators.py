@@ -13,7 +13,7 @@ from webhook import catalog
 from webhook.admission.errors import CatalogError, SettingsError
 from webhook.admission.request import GroupVersionKind
 from webhook.catalog import Catalog, Deviation, definition_names, forms, with_installed
-from webhook.catalog.operators import set_aside
+from webhook.catalog.operators import undecided_codes
 from webhook.facts.settings import Settings
 from webhook.schema.crd.digest import digest
 
@@ -190,7 +190,7 @@ def test_a_rule_counts_only_if_it_is_true_of_all_releases_that_may_run(folder: P
     )
     found, (deviation,) = with_installed(loaded_with(folder), [THIRD, SERVICE])
     assert rules(found) == ["XX201", "XX202 >=1.0.0"]
-    assert set_aside(found.kinds[WIDGET]) == deviation.aside == ("XX301",)
+    assert undecided_codes(found.kinds[WIDGET]) == deviation.aside == ("XX301",)
     assert str(deviation) == (
         "Widget.v1.example.com: Widgeteer 1.2.0 to 1.3.0 may run (set releases.example), and not all of these are "
         "described by the same rules, so that rules are not applied: XX301"

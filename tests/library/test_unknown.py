@@ -18,10 +18,9 @@ from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.library.review import ReviewedManifest, Stored, review
 from webhook.library.unknown import Substitutions, World, prepared, unknown_in
-from webhook.library.unknown.narrowing import tells
 from webhook.manifests.documents import Document, parse
 from webhook.manifests.places import keys
-from webhook.policy import Profile
+from webhook.policy import Dependence, Open, Profile
 
 LOADED = catalog.load()
 SAMPLE = 60
@@ -167,7 +166,8 @@ def test_the_rows_in_which_something_false_was_said_are_still_there() -> None:
 def test_a_rule_that_looks_for_a_leaf_in_the_stamp_depends_on_it(code: str, leaf: Keys, expected: bool) -> None:
     policy = next(known.policy for known, _ in CASES if "OM329" in known.policy.codes)
     rule = next(each for each in policy.validations if each.code == code)
-    assert any(tells(policy, rule, policy.reads(rule, texts=texts), {leaf}) for texts in (False, True)) == expected
+    depends, values = Dependence(policy, rule), Open(leaves=[leaf])
+    assert (depends.is_decided_wholly_by(values) or depends.is_worded_by(values)) == expected
 
 
 def flux(text: str, values: dict[str, str] | None = None) -> Any:
@@ -260,6 +260,11 @@ def test_a_deep_or_odd_object_is_judged_too() -> None:
         deep = [deep]
     value = {"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "Model", "metadata": "${M}", "spec": deep}
     assert len(unknown_in(value)) == 2
-    for obj in (value, {**value, "metadata": {"name": ["${X}"]}, "spec": "${S}"}):
+    names = {"name": ["${X}"]}
+    for obj in (
+        value,
+        {**value, "metadata": names, "spec": "${S}"},
+        {**value, "metadata": {"name": "a", "annotations": "${A}"}},
+    ):
         found = review(Document("", 1, obj), LOADED, MemoryView(), Options(strict_fields=True), Stored())
         assert len(found.unknown) == len(unknown_in(obj))

@@ -8,7 +8,7 @@ from tools.statements import Keys
 from webhook.catalog import Catalog, KnownKind
 from webhook.cluster import Kind
 from webhook.facts import inputs_of
-from webhook.policy import OBJECT, SELF, DefaultRule, Expression, Reads, ValidationRule
+from webhook.policy import OBJECT, SELF, Dependence, Rule, ValidationRule
 
 __all__ = ["touched"]
 
@@ -18,18 +18,17 @@ def touched(catalog: Catalog, api: str, kind: str, fields: Collection[Keys]) -> 
     around = {keys[:end] for keys in fields for end in range(1, len(keys) + 1)}
     found: set[str] = set()
     for known in (each for each in catalog.kinds.values() if each.api == api):
-        rules: tuple[DefaultRule | ValidationRule, ...] = (*known.policy.defaults, *known.policy.validations)
-        for rule in rules:
+        for rule in known.policy.rules:
             exact, whole = _of_kind(known, rule, kind)
             if not exact.isdisjoint(fields) or not whole.isdisjoint(around):
                 found.add(rule.code)
     return found
 
 
-def _of_kind(known: KnownKind, rule: DefaultRule | ValidationRule, kind: str) -> tuple[set[Keys], set[Keys]]:
+def _of_kind(known: KnownKind, rule: Rule, kind: str) -> tuple[set[Keys], set[Keys]]:
     """The fields of a kind that a rule is about, or whose presence it tests; and those that it reads as a whole."""
-    reads, facts = _reads(known, rule)
-    inputs = (each for fact in facts for each in inputs_of(Kind(known.gvk.group, known.gvk.kind), fact))
+    reads = Dependence(known.policy, rule).reads
+    inputs = (each for fact in rule.facts for each in inputs_of(Kind(known.gvk.group, known.gvk.kind), fact))
     whole = {each.keys for each in inputs if each.kind.kind == kind}
     if known.gvk.kind != kind:
         return set(), whole
@@ -39,13 +38,3 @@ def _of_kind(known: KnownKind, rule: DefaultRule | ValidationRule, kind: str) ->
         {(*roots[path[0]], *path[1:]) for path in paths if path[0] in roots} for paths in (reads.tests, reads.values)
     )
     return exact | {rule.about.keys}, whole | values
-
-
-def _reads(known: KnownKind, rule: DefaultRule | ValidationRule) -> tuple[Reads, set[str]]:
-    """The paths that a rule reads, and its facts."""
-    if isinstance(rule, ValidationRule):
-        return known.policy.reads(rule), {fact for each in rule.conditions for fact in each.facts}
-    parts = [each for each in (rule.when, rule.value) if isinstance(each, Expression)]
-    variables = {name: known.policy.variables[name].program.tree() for each in parts for name in each.variables}
-    facts = {fact for each in (rule.when, rule.value) if each is not None for fact in each.facts}
-    return Reads.of([each.program.tree() for each in parts], variables), facts

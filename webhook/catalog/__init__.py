@@ -1,14 +1,15 @@
 """The kinds that Modelgate covers: definitions, policies, releases and installed forms, as one digested catalog.
 
 A folder of data is loaded (``loading``), compiled when a kind is first met, and put under the releases that run
-(``released``, ``operators``) and the definitions that a cluster has (``installed``, ``byvalue``).
+(``released``, ``operators``) and the definitions that a cluster has (``installed``). ``applies`` says which rules
+hold then.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from webhook.catalog.byvalue import NOTHING_ASIDE, Aside, Foreign, Own, Sight
+from webhook.catalog.applies import NOTHING_ASIDE, Aside, Dependences, Sight
 from webhook.catalog.catalog import Catalog, load
 from webhook.catalog.kept import POLICIES
 from webhook.catalog.kinds import KnownKind
@@ -29,11 +30,10 @@ __all__ = [
     "UNKNOWN",
     "Aside",
     "Catalog",
+    "Dependences",
     "Deviation",
-    "Foreign",
     "InForce",
     "KnownKind",
-    "Own",
     "Pack",
     "Sight",
     "built_in",

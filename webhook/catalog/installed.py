@@ -3,29 +3,32 @@
 A kind may be installed in another release, with fields renamed, added or removed. The API server validates by the
 installed definition, so this one replaces the catalog's. A rule needs its fields: without one of them, in its own kind
 or where its facts read another, it is not applied. Whether it holds for the values of an object is decided with each
-object (:mod:`webhook.catalog.byvalue`).
+object (:mod:`webhook.catalog.applies`).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from webhook.admission import GroupVersionKind
 from webhook.admission.stamp import canonical
-from webhook.catalog.byvalue import Foreign, Own
+from webhook.catalog.applies import Dependences, Foreign, Own
 from webhook.catalog.catalog import Catalog
 from webhook.catalog.kinds import KnownKind
-from webhook.catalog.operators import by_definitions, set_aside
+from webhook.catalog.operators import by_definitions, names_of, undecided_codes
 from webhook.cluster import Kind
-from webhook.facts import inputs_of
-from webhook.policy import MISSING, DefaultRule, Dependence, Path, Policy, Rule, node_at
+from webhook.facts import Fact
+from webhook.policy import MISSING, DefaultRule, Keys, Open, Path, Policy, node_at
 from webhook.schema import CRD, Structural, load_crd
-from webhook.schema.compare import Differences, Keys, compare, expected, is_same
+from webhook.schema.compare import Differences, compare, expected, is_same
 
 __all__ = ["Deviation", "with_installed"]
+
+Inputs = Sequence[tuple[Kind, Keys]]
+"""The fields of kinds that a fact reads."""
 
 _SHOWN: Final = 3
 """Fields of each sort in a text: enough to recognise a release."""
@@ -133,7 +136,7 @@ def _unsure(catalog: Catalog) -> Iterator[Deviation]:
     """The kinds with rules that are not in force because the release of their operator is not known well enough."""
     for gvk in catalog.kinds if catalog.in_force else ():
         known = catalog.uncompiled(gvk)
-        if known.api in catalog.in_force and (aside := set_aside(known)):
+        if known.api in catalog.in_force and (aside := undecided_codes(known)):
             operator, setting = known.in_force.operator, f"set releases.{known.api}"
             if known.in_force.releases:
                 why = f"{known.in_force} may run ({setting}), and not all of these are described by the same rules"
@@ -165,8 +168,8 @@ def _changes(
     catalog: Catalog, definitions: Iterable[Mapping[str, Any]], *, trusted: bool
 ) -> Iterator[tuple[GroupVersionKind, _Change]]:
     for document in definitions:
-        name = _name_of(document)
-        for gvk in (each for each in catalog.kinds if (each.group, each.kind) == name):
+        group, kind, _ = names_of(document)
+        for gvk in (each for each in catalog.kinds if (each.group, each.kind) == (group, kind)):
             try:
                 change = _change(catalog.kinds[gvk], load_crd(dict(document), trusted=trusted))
             except _UNREADABLE as error:
@@ -187,13 +190,14 @@ def _change(known: KnownKind, crd: CRD) -> _Change | None:
         return None
     differences = compare(ours, theirs)
     ours_there = Structural(expected(ours, theirs), version=known.schema.version, name=known.schema.name)
+    rules = Dependences(Kind(known.gvk.group, known.gvk.kind), known.policy)
     installed = replace(
         known,
         plural=crd.plural,
         namespaced=namespaced,
         status=version.status,
         schema=version.schema,
-        own=Own(Kind(known.gvk.group, known.gvk.kind), ours_there, version.schema, known.policy, differences),
+        own=Own(rules, ours_there, version.schema, differences),
     )
     lost, new, unstated = (_fields(each) for each in (differences.lost, differences.new, differences.unstated))
     widened = _fields(differences.widened - differences.unstated)
@@ -202,34 +206,23 @@ def _change(known: KnownKind, crd: CRD) -> _Change | None:
 
 def _applicable(known: KnownKind, change: _Change | None, found: Mapping[GroupVersionKind, _Change]) -> KnownKind:
     """The kind with the rules that apply to the installed definitions; itself if nothing of it differs."""
-    own = change.differences if change else _NOTHING
+    installed, differences = known, _NOTHING
+    if change is not None and change.known is not None:
+        installed, differences = change.known, change.differences
+    rules = installed.own.rules if installed.own else Dependences(Kind(known.gvk.group, known.gvk.kind), known.policy)
     around = {
         Kind(gvk.group, gvk.kind): each for gvk, each in found.items() if each.known and each.known.api == known.api
     }
-    unreliable = {name for name in known.facts if _is_unreliable(known, name, own, around)}
-    others = {name: kinds for name in known.facts if (kinds := _others(known, name, around))}
-    installed = change.known if change and change.known else known
-    policy = _without(known.policy, own.lost, unreliable)
+    inputs = {name: rules.inputs(name) for name in known.facts}
+    unreliable = {name for name in inputs if _is_unreliable(known.facts[name], inputs[name], differences, around)}
+    others = {name: foreign for name in inputs if (foreign := _foreign(inputs[name], around)).kinds}
+    policy, absent = known.policy, Open(differences.lost, unreliable)
+    if any(absent):
+        policy = policy.without(rules.where(lambda on: on.needs(absent)))
     if installed.own is not None:
         policy = _fitted(policy, installed.schema.raw)
-        installed = replace(installed, own=installed.own.ruling(policy))
+        installed = replace(installed, own=installed.own.ruling(rules.of(policy)))
     return installed if policy is known.policy and not others else replace(installed, policy=policy, others=others)
-
-
-def _without(policy: Policy, lost: Collection[Keys], unreliable: Collection[str]) -> Policy:
-    """The policy without the rules that need a field or a fact that is not there; itself if none does."""
-    if not lost and not unreliable:
-        return policy
-
-    def applies(rule: Rule) -> bool:
-        on = Dependence.of(policy, rule, texts=True)
-        return on.facts.isdisjoint(unreliable) and not any(map(on.on_field, lost))
-
-    defaults = tuple(filter(applies, policy.defaults))
-    validations = tuple(filter(applies, policy.validations))
-    if len(defaults) == len(policy.defaults) and len(validations) == len(policy.validations):
-        return policy
-    return replace(policy, defaults=defaults, validations=validations)
 
 
 def _fitted(policy: Policy, schema: Mapping[str, Any]) -> Policy:
@@ -245,37 +238,25 @@ def _fitted_default(rule: DefaultRule, schema: Mapping[str, Any]) -> DefaultRule
     return rule if over == rule.over else replace(rule, over=over)
 
 
-def _is_unreliable(known: KnownKind, name: str, own: Differences, around: Mapping[Kind, _Change]) -> bool:
+def _is_unreliable(fact: Fact, inputs: Inputs, differences: Differences, around: Mapping[Kind, _Change]) -> bool:
     """Whether a fact may be wrong under the installed definitions, whatever the values.
 
     A raw fact is about the fields of other releases, so it is wrong where another release is installed.
     """
-    if known.facts[name].raw and (_fields(own.lost) or _fields(own.new)):
+    if fact.raw and (_fields(differences.lost) or _fields(differences.new)):
         return True
-    read = inputs_of(Kind(known.gvk.group, known.gvk.kind), name)
-    inputs = ((around[kind].differences.lost, keys) for kind, keys in read if kind in around)
-    return any(keys[: end + 1] in lost for lost, keys in inputs for end in range(len(keys)))
+    lost = ((around[kind].differences.lost, keys) for kind, keys in inputs if kind in around)
+    return any(keys[: end + 1] in fields for fields, keys in lost for end in range(len(keys)))
 
 
-def _others(known: KnownKind, name: str, around: Mapping[Kind, _Change]) -> dict[Kind, Foreign]:
-    """The kinds that a fact reads of which the installed definition accepts more, and what it reads of them."""
-    read = dict[Kind, list[Keys]]()
-    for kind, keys in inputs_of(Kind(known.gvk.group, known.gvk.kind), name):
-        if kind in around and around[kind].differences.accepts_more:
-            read.setdefault(kind, []).append(keys)
-    return {
-        kind: Foreign(other.own, paths)
-        for kind, paths in read.items()
-        if (other := around[kind].known) is not None and other.own is not None
-    }
-
-
-def _name_of(document: Mapping[str, Any]) -> tuple[str, str]:
-    spec = document.get("spec")
-    names = spec.get("names") if isinstance(spec, Mapping) else None
-    if not isinstance(spec, Mapping) or not isinstance(names, Mapping):
-        return "", ""
-    return str(spec.get("group")), str(names.get("kind"))
+def _foreign(inputs: Inputs, around: Mapping[Kind, _Change]) -> Foreign:
+    """The kinds that a fact reads of which the installed definition accepts more."""
+    read = dict[Kind, tuple[Own, list[Keys]]]()
+    for kind, keys in inputs:
+        other = around[kind].known if kind in around else None
+        if other is not None and other.own is not None and other.own.differences.accepts_more:
+            read.setdefault(kind, (other.own, []))[1].append(keys)
+    return Foreign(read)
 
 
 def _fields(paths: Iterable[Keys]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.admission import GroupVersionKind
-from webhook.catalog.byvalue import Foreign, Own
+from webhook.catalog.applies import Foreign, Own
 from webhook.catalog.packs import DOCUMENTED, NO_PACK, InForce, Pack
 from webhook.cluster import Kind
 from webhook.facts import KNOWN, Fact, Knowledge, WholesOf
@@ -54,7 +54,7 @@ class KnownKind:
     status: bool = False
     sources: Sequence[PolicySource] = ()
     own: Own | None = None
-    others: Mapping[str, Mapping[Kind, Foreign]] = field(default_factory=dict)
+    others: Mapping[str, Foreign] = field(default_factory=dict)
     foreign: bool = False
     in_force: InForce = DOCUMENTED
     pack: Pack = NO_PACK

@@ -19,7 +19,7 @@ from webhook.schema import SchemaError, load_crd
 from webhook.schema.compare import is_same
 from webhook.schema.crd.digest import digest
 
-__all__ = ["by_definitions", "definition_name", "definition_names", "forms", "set_aside"]
+__all__ = ["by_definitions", "definition_names", "forms", "names_of", "undecided_codes"]
 
 
 def forms(catalog: Catalog) -> Iterator[Catalog]:
@@ -35,7 +35,7 @@ def forms(catalog: Catalog) -> Iterator[Catalog]:
                 yield catalog.under({api: InForce(pack.operator, releases, "setting")})
 
 
-def set_aside(known: KnownKind) -> tuple[str, ...]:
+def undecided_codes(known: KnownKind) -> tuple[str, ...]:
     """The codes of a kind that may be true of the release, but are not in force: it is not known well enough."""
     now, documents = known.in_force, [source.document for source in known.sources]
     rules = [(rule.code, rule.operator) for each in documents for rule in (*each.spec.defaults, *each.spec.validations)]
@@ -68,7 +68,8 @@ def by_definitions(
     Never raises: a definition that cannot be read says nothing. ``trusted``: an API server has accepted them.
     """
     apis = {gvk.group: catalog.uncompiled(gvk).api for gvk in catalog.kinds}
-    named = {name: each for each in definitions if (name := definition_name(each))}
+    names = ((names_of(each), each) for each in definitions)
+    named = {f"{plural}.{group}": each for (group, kind, plural), each in names if group or kind or plural}
     found = dict[str, InForce]()
     for api in {api for name in named if (api := apis.get(name.partition(".")[2]))}:
         pack = catalog.packs.get(api)
@@ -110,10 +111,10 @@ def _is_own(known: KnownKind, document: Mapping[str, Any], *, trusted: bool) -> 
     return version is not None and is_same(known.schema.raw, version.schema.raw)
 
 
-def definition_name(document: Mapping[str, Any]) -> str:
-    """The name that a definition must have, ``<plural>.<group>``; "" if it has none."""
+def names_of(document: Mapping[str, Any]) -> tuple[str, str, str]:
+    """The group, the kind and the plural of a definition; "" if it has none."""
     spec = document.get("spec")
     names = spec.get("names") if isinstance(spec, Mapping) else None
     if not isinstance(spec, Mapping) or not isinstance(names, Mapping):
-        return ""
-    return f"{names.get('plural')}.{spec.get('group')}"
+        return "", "", ""
+    return str(spec.get("group")), str(names.get("kind")), str(names.get("plural"))

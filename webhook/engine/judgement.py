@@ -119,15 +119,13 @@ def _findings(
         findings.attach_hints()
     if obj.get("spec") is None and not findings.causes and not kind.foreign:
         findings.warnings += missing_spec(kind)
-    return findings, hidden, unknown, _left_out(kind, aside, scope) if aside.rules or scope.doubtful else []
+    return findings, hidden, unknown, _left_out(kind, aside, scope) if aside.rules or scope.hidden_facts else []
 
 
 def _left_out(kind: KnownKind, aside: Aside, scope: PolicyScope) -> list[str]:
     """The codes of the rules that do not hold for the values of the object, or of others that its facts read."""
-    codes = {rule.code for rule in aside.rules}
-    if scope.doubtful:
-        codes.update(rule.code for rule in kind.policy.validations if scope.doubts(*rule.conditions))
-    return sorted(codes)
+    hidden = filter(scope.reads_hidden_fact, kind.policy.validations)
+    return sorted({rule.code for rule in (*aside.rules, *hidden)})
 
 
 def _wholes_of(kind: KnownKind, view: ClusterView, options: Options) -> WholesOf | None:

@@ -172,7 +172,7 @@ class _RuleRun:
         denies = self._options.profile in rule.denied_by
         told = rule.message if rule.message_expression is None else message
         unseen = None if self._options.complete else rule.unseen
-        if fails and told is not None and unseen is None and not self._scope.doubtful:
+        if fails and told is not None and unseen is None and not self._scope.hidden_facts:
             self._record(rule, None, told, denies=denies)
             return
         found = self.findings.causes if denies else self.findings.warnings
@@ -220,7 +220,7 @@ class _RuleRun:
                     return None
                 if value(rule.rule, node.bindings) is not False:
                     return None
-            if self._scope.doubtful and self._scope.doubts(*rule.conditions):
+            if self._scope.hidden_facts and self._scope.reads_hidden_fact(rule):
                 return None
             unseen = None if self._options.complete else rule.unseen
             if unseen is not None and (missing := str(value(unseen, node.bindings))):

@@ -44,7 +44,7 @@ def scope_of(
     settings: Settings = DEFAULT_SETTINGS,
 ) -> PolicyScope:
     """The scope of the policy's expressions over one state of the object."""
-    doubtful: set[str] = set()  # the alias of a type would take longer
+    hidden_facts: set[str] = set()  # the alias of a type would take longer
 
     def fact(name: str) -> Any:
         definition = kind.facts[name]
@@ -52,10 +52,10 @@ def scope_of(
         given = obj if sent is None else sent
         if name not in kind.others:
             return definition.value(given, view, settings)
-        sight = Sight(view, kind.others[name])
+        sight = Sight(view, kind.others[name].hides)
         value = definition.value(given, sight, settings)
         if not sight.is_clear:
-            doubtful.add(name)
+            hidden_facts.add(name)
         return value
 
     asked = {
@@ -65,4 +65,4 @@ def scope_of(
         "dryRun": request.dry_run,
     }
     bindings = {"object": obj, "oldObject": old, "request": asked}
-    return PolicyScope(prepared, bindings, fact, Budget(OBJECT_BUDGET), doubtful)
+    return PolicyScope(prepared, bindings, fact, Budget(OBJECT_BUDGET), hidden_facts)

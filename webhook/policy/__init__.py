@@ -14,11 +14,11 @@ from webhook.policy.evaluate import PolicyFault, PolicyScope
 from webhook.policy.path import MISSING, Path, field_path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, Reference, ValidationRule, Withdrawn
 from webhook.policy.prepared import Functions, Prepared
-from webhook.policy.reads import FACTS, OBJECT, SELF, Reads
+from webhook.policy.reads import FACTS, OBJECT, SELF, Keys, Reads, any_meet, is_above
 
 if TYPE_CHECKING:
     from webhook.policy.compile import compile_policy
-    from webhook.policy.dependence import Dependence, Rule, meet
+    from webhook.policy.dependence import Dependence, Open, Place, Rule
     from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy
     from webhook.policy.environments import Inputs, node_at
     from webhook.policy.releases import DEFAULT_RELEASE, RELEASES, Release
@@ -38,7 +38,10 @@ __all__ = [
     "FactValue",
     "Functions",
     "Inputs",
+    "Keys",
+    "Open",
     "Path",
+    "Place",
     "Policy",
     "PolicyDocument",
     "PolicyFault",
@@ -54,9 +57,10 @@ __all__ = [
     "Validation",
     "ValidationRule",
     "Withdrawn",
+    "any_meet",
     "compile_policy",
     "field_path",
-    "meet",
+    "is_above",
     "node_at",
     "parse_policy",
     "trusted_policy",
@@ -64,7 +68,7 @@ __all__ = [
 
 _LATER: Final = {
     "compile_policy": "compile",
-    **dict.fromkeys(("Dependence", "Rule", "meet"), "dependence"),
+    **dict.fromkeys(("Dependence", "Open", "Place", "Rule"), "dependence"),
     **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy"), "document"),
     **dict.fromkeys(("Inputs", "node_at"), "environments"),
     **dict.fromkeys(("DEFAULT_RELEASE", "RELEASES", "Release"), "releases"),

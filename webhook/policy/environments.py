@@ -123,7 +123,7 @@ def node_at(schema: Schema, keys: Sequence[str]) -> Schema | None:
 
 
 def child_of(node: Schema, key: str) -> Schema | None:
-    children = node.get("properties", {}).get(key) if key != "*" else node.get("items")
+    children = (node.get("properties") or {}).get(key) if key != "*" else node.get("items")
     if children is None and isinstance(node.get("additionalProperties"), Mapping):
         children = node["additionalProperties"]
     return children if isinstance(children, Mapping) else None

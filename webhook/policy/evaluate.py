@@ -10,7 +10,7 @@ from webhook.admission.errors import Fault
 from webhook.cel import Budget, CelError
 from webhook.cel.batch import Formula, Suspect
 from webhook.policy.path import MISSING
-from webhook.policy.policy import Expression, FactValue, ValidationRule
+from webhook.policy.policy import DefaultRule, Expression, FactValue, ValidationRule
 from webhook.policy.prepared import Prepared
 
 __all__ = ["PolicyFault", "PolicyScope"]
@@ -51,7 +51,7 @@ class PolicyScope:
     """Everything that the expressions of one policy can read, for one object.
 
     All rules of a request share it, with one cost budget. It is not thread-safe: make one per request. ``fact``
-    computes a fact, and puts it among the ``doubtful`` ones if it may be wrong. Where it is MISSING, an expression that
+    computes a fact, and puts it among the ``hidden_facts`` if it may be wrong. Where it is MISSING, an expression that
     needs the fact fails.
     """
 
@@ -61,10 +61,10 @@ class PolicyScope:
         bindings: Bindings,
         fact: Callable[[str], Any],
         budget: Budget,
-        doubtful: Collection[str] = (),
+        hidden_facts: Collection[str] = (),
     ) -> None:
         self._prepared, self._bindings, self._fact, self._budget = prepared, bindings, fact, budget
-        self.doubtful = doubtful
+        self.hidden_facts = hidden_facts
         self._facts: dict[str, Any] = {}
         self._made: Bindings | None = None
         self._suspects: Sequence[Suspect] = ()
@@ -129,9 +129,9 @@ class PolicyScope:
             self._facts[name] = value
         return self._facts[name]
 
-    def doubts(self, *parts: Expression | FactValue | None) -> bool:
-        """Whether one of these has read a doubtful fact."""
-        return any(part is not None and not part.facts.isdisjoint(self.doubtful) for part in parts)
+    def reads_hidden_fact(self, rule: ValidationRule | DefaultRule) -> bool:
+        """Whether a rule has read a hidden fact, so that it cannot be judged."""
+        return not rule.facts.isdisjoint(self.hidden_facts)
 
     def variable(self, name: str) -> Any:
         """The value of a variable."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from webhook.cel import Program
 from webhook.policy.action import Action, Profile
 from webhook.policy.path import MISSING, Path
-from webhook.policy.reads import OBJECT, SELF, Reads
+from webhook.policy.reads import OBJECT, SELF, STORED, Keys, Reads
 
 if TYPE_CHECKING:
     from webhook.policy import document as checked
@@ -77,11 +77,25 @@ class DefaultRule:
     overwrites: bool
     docs: str
     operator: str = ""
+    texts: ClassVar[tuple[Expression, ...]] = ()
+    """It has no messages, see :class:`ValidationRule`."""
+    roots: ClassVar[Mapping[str, Keys]] = {STORED: (STORED,)}
+    """It tells the stored object from the new one, see :class:`ValidationRule`."""
 
     @property
     def about(self) -> Path:
         """The field that the rule is about."""
         return self.path
+
+    @property
+    def conditions(self) -> tuple[Expression, ...]:
+        """The expressions that decide what is set."""
+        return tuple(part for part in (self.when, self.value) if isinstance(part, Expression))
+
+    @property
+    def facts(self) -> frozenset[str]:
+        """The facts that decide what is set."""
+        return self.value.facts if self.when is None else self.value.facts | self.when.facts
 
     def replaces(self, value: Any) -> bool:
         """Whether a leaf with this value counts as absent."""
@@ -146,6 +160,12 @@ class ValidationRule:
         return self.rule.local and (self.when is None or self.when.local)
 
     @property
+    def roots(self) -> Mapping[str, Keys]:
+        """The paths that the names of nodes stand for in its expressions."""
+        node = (OBJECT, *self.at.keys) if self.at.single else (SELF,)
+        return {SELF: node, "oldSelf": node, STORED: (OBJECT,)}
+
+    @property
     def conditions(self) -> tuple[Expression, ...]:
         """The expressions that decide whether the rule fails."""
         return (self.rule,) if self.when is None else (self.when, self.rule)
@@ -154,6 +174,11 @@ class ValidationRule:
     def texts(self) -> tuple[Expression, ...]:
         """The expressions that make its messages."""
         return tuple(each for each in (self.message_expression, self.unseen) if each is not None)
+
+    @property
+    def facts(self) -> frozenset[str]:
+        """The facts that decide whether the rule fails."""
+        return self.rule.facts if self.when is None else self.rule.facts | self.when.facts
 
 
 class Reference(NamedTuple):
@@ -217,23 +242,25 @@ class Policy:
         found = tuple(path for text, path in whole.items() if text not in others)
         object.__setattr__(self, "structures", found)
 
-    def reads(self, rule: ValidationRule, *, texts: bool = False) -> Reads:
-        """What the conditions of a rule read, or its messages.
+    def reads(self, rule: ValidationRule) -> Reads:
+        """What the conditions of a rule read.
 
         What they read of the stored object counts as read of the object. Paths below ``self`` start with the node, or
         with :data:`~webhook.policy.reads.SELF` if the rule is about many nodes.
         """
-        node = (OBJECT, *rule.at.keys) if rule.at.single else (SELF,)
-        parts = rule.texts if texts else rule.conditions
-        names = {name for each in parts for name in each.variables}
-        reads = Reads.of(
-            [each.program.tree() for each in parts],
-            {name: self.variables[name].program.tree() for name in names},
-            {"self": node, "oldSelf": node, "oldObject": (OBJECT,)},
-        )
-        if not texts:
-            reads.tests.add(node)  # without the node, the rule does not apply
+        names = {name for each in rule.conditions for name in each.variables}
+        trees = {name: self.variables[name].program.tree() for name in names}
+        reads = Reads.of([each.program.tree() for each in rule.conditions], trees, rule.roots)
+        reads.tests.add(rule.roots[SELF])  # without the node, the rule does not apply
         return reads
+
+    def without(self, rules: Collection[DefaultRule | ValidationRule]) -> Policy:
+        """The policy without these rules; itself if it has none of them."""
+        defaults = tuple(each for each in self.defaults if each not in rules)
+        validations = tuple(each for each in self.validations if each not in rules)
+        if len(defaults) == len(self.defaults) and len(validations) == len(self.validations):
+            return self
+        return replace(self, defaults=defaults, validations=validations)
 
     def joined(self, other: Policy) -> Policy:
         """The rules of both. A variable or a reference of one name must be the same in both (ValueError)."""

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from webhook.cel.syntax import Call, Const, Expr, Ident, ListExpr, MapExpr, Select
 
-__all__ = ["FACTS", "OBJECT", "SELF", "Keys", "Reads"]
+__all__ = ["FACTS", "OBJECT", "SELF", "STORED", "Keys", "Reads", "any_meet", "is_above", "meet"]
 
 Keys = tuple[str, ...]
 
-OBJECT, FACTS, SELF = "object", "facts", "self"
+OBJECT, FACTS, SELF, STORED = "object", "facts", "self", "oldObject"
 """The first keys of the paths."""
 
 _ROOTS: Final[Mapping[str, Keys]] = {OBJECT: (OBJECT,), FACTS: (FACTS,)}
+
+
+def meet(one: Sequence[str | int], other: Sequence[str | int]) -> bool:
+    """Whether one path is at, above or below the other; ``*`` is any key."""
+    return all(key in (another, "*") or another == "*" for key, another in zip(one, other, strict=False))
+
+
+def any_meet(paths: Iterable[Sequence[str | int]], others: Collection[Sequence[str | int]]) -> bool:
+    """Whether one of the paths is at, above or below one of the others."""
+    return any(meet(path, other) for path in paths for other in others)
+
+
+def is_above(one: Sequence[str | int], other: Sequence[str | int]) -> bool:
+    """Whether one path is at or above the other."""
+    return len(one) <= len(other) and meet(one, other)
 
 
 @dataclass(slots=True)
@@ -45,11 +60,9 @@ class Reads:
             collector.collect(expression)
         return collector.reads
 
-    def __contains__(self, path: Keys) -> bool:
+    def __contains__(self, path: Sequence[str | int]) -> bool:
         """Whether setting the leaf at the path may change the result."""
-        if any(test[: len(path)] == path for test in self.tests):
-            return True
-        return any(value[: len(path)] == path or path[: len(value)] == value for value in self.values)
+        return any(is_above(path, test) for test in self.tests) or any(meet(path, value) for value in self.values)
 
 
 class _Collector:

@@ -226,7 +226,7 @@ def _fill(
             if value is ...:
                 raise _UndecidedError
             if own is not None:
-                value = MISSING if scope is not None and scope.doubts(rule.when, rule.value) else value
+                value = MISSING if scope is not None and scope.reads_hidden_fact(rule) else value
                 value = _known_part(kind, rule.path, value) if value.__class__ is dict else value
                 if value is MISSING:
                     continue

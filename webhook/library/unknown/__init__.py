@@ -4,11 +4,16 @@ No type, enum, pattern or rule is judged on an unknown value; everything else of
 judged with stand-ins, which are valid where the unknown values are, without the rules that read one of them.
 """
 
-from webhook.library.unknown.dependence import Unjudged
-from webhook.library.unknown.flux import Substitutions
-from webhook.library.unknown.narrowing import NOTHING, Narrowing, Undecided
-from webhook.library.unknown.substitution import is_encrypted, prepared, substitutes, unknown_in, variables_of
-from webhook.library.unknown.world import World
+from webhook.library.unknown.narrowing import NOTHING, Narrowing, Undecided, World
+from webhook.library.unknown.substitution import (
+    Substitutions,
+    is_encrypted,
+    prepared,
+    substitutes,
+    unknown_in,
+    variables_of,
+)
+from webhook.library.unknown.unjudged import Unjudged
 
 __all__ = [
     "NOTHING",

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import reduce
+from operator import getitem
 from typing import Any, Final
 
 from webhook.golang.regexp import matcher
 from webhook.library.unknown.substitution import Keys
+from webhook.policy import node_at
 
 __all__ = ["filled", "restored", "stand_in"]
 
@@ -19,15 +23,16 @@ _DEEP: Final = 32
 def filled(value: Any, unknown: Mapping[Keys, str], schema: Schema | None) -> Any:
     """The object with stand-ins at these paths; equal texts of equal places get equal stand-ins."""
     for path, text in unknown.items():
-        value = _set(value, path, stand_in(_node(schema, path), path, text))
+        node = None if schema is None else node_at(schema, ["*" if isinstance(key, int) else key for key in path])
+        value = _set(value, path, stand_in(node, path, text))
     return value
 
 
 def restored(value: Any, paths: Iterable[Keys], written: Any) -> Any:
     """The object with what the file has at these paths, where it still has a value there."""
     for path in paths:
-        if _has(value, path):
-            value = _set(value, path, _get(written, path))
+        with suppress(LookupError, TypeError, AttributeError):  # it has no value there any more
+            value = _set(value, path, reduce(getitem, path, written))
     return value
 
 
@@ -87,30 +92,6 @@ def _text(schema: Schema, text: str) -> str:
         if fits and len(each) >= (schema.get("minLength") or 0) and (not pattern or matcher(pattern)(each)):
             return each
     return text if longest is None else text[:longest]
-
-
-def _node(schema: Schema | None, path: Keys) -> Schema | None:
-    """The schema at a path; None if there is none."""
-    for key in path:
-        if not isinstance(schema, Mapping):
-            return None
-        below = schema.get("items") if isinstance(key, int) else (schema.get("properties") or {}).get(key)
-        schema = below if below is not None or isinstance(key, int) else schema.get("additionalProperties")
-    return schema if isinstance(schema, Mapping) else None
-
-
-def _has(value: Any, path: Keys) -> bool:
-    try:
-        _get(value, path)
-    except (LookupError, TypeError):
-        return False
-    return True
-
-
-def _get(value: Any, path: Keys) -> Any:
-    for key in path:
-        value = value[key]
-    return value
 
 
 def _set(value: Any, path: Keys, new: Any) -> Any:

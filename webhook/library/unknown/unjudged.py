@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -16,18 +16,19 @@ from webhook.cluster import ClusterView
 from webhook.engine import POD_CODES
 from webhook.facts.settings import Settings
 from webhook.kubernetes import pod_places, spots
-from webhook.library.unknown.narrowing import NOTHING, Narrowing, Undecided, is_read, tells
+from webhook.library.unknown.narrowing import NAMES, NOTHING, Narrowing, Undecided, World, dependences_of
 from webhook.library.unknown.standins import filled, name_of, restored
 from webhook.library.unknown.substitution import Keys, unknown_in
-from webhook.library.unknown.world import NAMES, World, any_meet
 from webhook.manifests.places import keys
-from webhook.policy import SELF, Reads, ValidationRule, field_path
+from webhook.policy import SELF, Open, Path, Reads, ValidationRule, any_meet, field_path, is_above
 from webhook.schema import FieldError, RuleNode, RuleRun
 
 __all__ = ["Unjudged"]
 
 _DUPLICATE: Final = "FieldValueDuplicate"
 _JUNCTORS: Final = "must validate"
+_ANNOTATIONS: Final = Path(("metadata", "annotations"))
+_STAMP: Final = Path((*_ANNOTATIONS.keys, ANNOTATION))
 Said = TypeVar("Said", Cause, Warn)
 
 
@@ -87,13 +88,8 @@ class Unjudged:
             return obj
         paths = [path for path in self.unknown if path != ("metadata",)]
         found: dict[str, Any] = restored(obj, paths, file)
-        metadata = dict(found["metadata"])
-        metadata["annotations"] = {
-            key: item for key, item in (metadata.get("annotations") or {}).items() if key != ANNOTATION
-        }
-        if not metadata["annotations"]:
-            del metadata["annotations"]
-        return {**found, "metadata": metadata}
+        bare = _STAMP.delete(found)
+        return bare if _ANNOTATIONS.get(bare) else _ANNOTATIONS.delete(bare)
 
 
 class _Findings:
@@ -128,12 +124,12 @@ class _Findings:
 
     def _is_undecided(self, found: Cause | Warn) -> bool:
         """Whether a rule that has read an unknown value says it: a policy's, of pods, or the definition's own."""
-        if found.code in POD_CODES:
-            return any(_is_within(found.field, [each]) for each in self._pods)
-        rules = () if self._kind is None or not found.code else self._kind.policy.validations
         at = tuple(keys(found.field))
-        read = any(rule.code == found.code and _is_at(rule, at) and self._is_read(rule, at) for rule in rules)
-        return read or (found.field, found.message) in self._tainted
+        if found.code in POD_CODES:
+            return any(at[: len(each)] == each for each in self._pods)
+        rules = () if self._kind is None or not found.code else self._kind.policy.validations
+        of_code = (rule for rule in rules if rule.code == found.code and is_above(rule.at.keys, at))
+        return any(self._is_read(rule, at) for rule in of_code) or (found.field, found.message) in self._tainted
 
     def _is_read(self, rule: ValidationRule, at: Keys) -> bool:
         """Whether a rule at a node reads an unknown value below it, or its message any: it would be another text.
@@ -141,17 +137,12 @@ class _Findings:
         A message shows the object's name and namespace as they are written.
         """
         assert self._kind is not None
-        policy = self._kind.policy
-        if any(not each.facts.isdisjoint(self._undecided.facts) for each in rule.texts):
-            return True
-        texts, conditions = policy.reads(rule, texts=True), policy.reads(rule)
-        if tells(policy, rule, texts, self._undecided.leaves):
-            return True
+        on, undecided = dependences_of(self._kind)[rule], self._undecided
         shown, depth = [path for path in self._paths if path not in NAMES], len(rule.at.keys)
+        if on.is_worded_by(Open(shown, undecided.facts, undecided.leaves)):
+            return True
         below = [path[depth:] for path in self._paths if not rule.at.single and at[:depth] == path[:depth]]
-        return any(is_read(path, texts) for path in shown) or any(
-            (SELF, *map(str, path)) in reads for path in below for reads in (conditions, texts)
-        )
+        return any((SELF, *path) in reads for path in below for reads in (on.reads, on.texts))
 
     @cached_property
     def _pods(self) -> list[Keys]:
@@ -188,13 +179,3 @@ def _errors_that_read(rules: RuleNode, obj: Any, path: Keys) -> Iterator[FieldEr
 
 def _reads_of(program: Program) -> Reads:
     return Reads.of([program.tree()], {}, {SELF: (SELF,), "oldSelf": (SELF,)})
-
-
-def _is_at(rule: ValidationRule, at: Keys) -> bool:
-    """Whether a rule is about a field; rules of one code are about several."""
-    return len(at) >= len(rule.at.keys) and any_meet([at], [rule.at.keys])
-
-
-def _is_within(field: str, places: Collection[Keys]) -> bool:
-    at = tuple(keys(field))
-    return any(at[: len(each)] == each for each in places)
