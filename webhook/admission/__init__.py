@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from webhook.admission.decision import Cause, Decision, Default, Hint, Refusal, Warn, labels
+from webhook.admission.decision import Cause, Decision, Default, Refusal, Warn, labels
 from webhook.admission.errors import (
     CatalogError,
     DeadlineExceeded,
@@ -45,7 +45,6 @@ __all__ = [
     "Fault",
     "Forbidden",
     "GroupVersionKind",
-    "Hint",
     "LoadError",
     "Malformed",
     "ModelgateError",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from webhook.admission import Cause, Hint, Warn
+from webhook.admission import Cause, Warn
 
 __all__ = ["MAX_FINDINGS", "MESSAGE", "Findings", "refusals_as_warnings"]
 
@@ -27,7 +27,7 @@ class Findings:
     causes: list[Cause] = field(default_factory=list)
     notices: list[Warn] = field(default_factory=list)
     warnings: list[Warn] = field(default_factory=list)
-    hints: dict[str, list[Hint]] = field(default_factory=dict)
+    hints: dict[str, list[Warn]] = field(default_factory=dict)
 
     def attach_hints(self) -> None:
         """Move the hints into the first cause of their field."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Final
 
-from webhook.admission import Cause, Hint, Warn, cut_end
+from webhook.admission import Cause, Warn, cut_end
 from webhook.admission.stamp import canonical
 from webhook.cel import BudgetExceeded, CelError
 from webhook.cel.batch import Suspect
@@ -39,6 +39,8 @@ the API server does not give; but rules are slow where values have another type 
 REFERENCES: Final = 2560
 """Characters of the message of a rule about other objects. OM405 names the nearest runtimes with the reasons against
 them."""
+
+_INVALID: Final = "FieldValueInvalid"
 
 UNSEEN: Final = "is not among the files given; add it, or use --view with the objects of the cluster"
 
@@ -131,7 +133,8 @@ class _RuleRun:
                 text = self._failure(rule, node, message, certain=certain)
             except BudgetExceeded:
                 if not self._subject.errors:
-                    self._record_too_costly(rule, node, denies=denies)
+                    text = f"is too large for rule {rule.code} to judge (CEL cost limit)"
+                    self._record(rule, node, text, denies=denies, whole=True)
                 return
             if text is not None:
                 self._record(rule, node, text, denies=denies)
@@ -206,43 +209,29 @@ class _RuleRun:
             self._unseen_objects.add(name)
             self._record(rule, node, f"{cut_end(name, SHOWN)} {UNSEEN}", denies=False)
 
-    def _record_too_costly(self, rule: ValidationRule, node: TargetNode, *, denies: bool) -> None:
-        """Add a finding about a whole node, for which the budget does not suffice."""
-        place, message = field_path(node.keys), f"is too large for rule {rule.code} to judge (CEL cost limit)"
-        if not self._is_warning(rule, node, place, message, denies=denies):
-            self._refuse(rule, FieldError("FieldValueInvalid", place, message, OMIT))
-
-    def _record(self, rule: ValidationRule, node: TargetNode | None, message: str, *, denies: bool) -> None:
-        """Add a finding of a rule about a field of a node; None is its only node."""
-        place = rule.about.text if node is None or rule.at.single else field_path((*node.keys, *rule.below.keys))
+    def _record(
+        self, rule: ValidationRule, node: TargetNode | None, message: str, *, denies: bool, whole: bool = False
+    ) -> None:
+        """Add a finding of a rule about a field of a node, or about the ``whole`` node. None is its only node."""
+        findings, subject, place = self.findings, self._subject, rule.about.text
+        if node is not None and (whole or not rule.at.single):
+            place = field_path(node.keys if whole else (*node.keys, *rule.below.keys))
         longest = REFERENCES if rule.referential else MESSAGE
         if len(message) > longest:
             message = cut_end(message, longest)
-        if place in self._subject.refused and not isinstance(self._value(rule, node), dict | list):
+        if place in subject.refused and not isinstance(self._value(rule, node), dict | list):
             # One finding for one fault: what else a rule says of a value that must change anyway is omitted.
             if rule.explains:
-                self.findings.hints.setdefault(place, []).append(Hint(rule.code, message))
-        elif not self._is_warning(rule, node, place, message, denies=denies):
-            self._refuse(rule, FieldError(rule.reason, place, message, _shown(self._value(rule, node))))
-
-    def _is_warning(
-        self, rule: ValidationRule, node: TargetNode | None, place: str, message: str, *, denies: bool
-    ) -> bool:
-        """Add the warning of a rule that does not refuse the object; False if it does."""
-        findings = self.findings
-        if not denies:
+                findings.hints.setdefault(place, []).append(Warn("", message, rule.code))
+        elif not denies:
             if len(findings.warnings) < MAX_FINDINGS:
                 findings.warnings.append(Warn(place, message, rule.code))
-            return True
-        if self._subject.old is None or not self._is_unchanged(rule, node):
-            return False
-        if len(findings.notices) < MAX_FINDINGS:
+        elif subject.old is None or not self._is_unchanged(rule, node):
+            value, reason = (OMIT, _INVALID) if whole else (_shown(self._value(rule, node)), rule.reason)
+            findings.causes.append(Cause(place, reason, FieldError(reason, place, message, value).body(), rule.code))
+        elif len(findings.notices) < MAX_FINDINGS:
             text = f"{message} (not refused, because this update does not change it)"
             findings.notices.append(Warn(place, text, rule.code))
-        return True
-
-    def _refuse(self, rule: ValidationRule, error: FieldError) -> None:
-        self.findings.causes.append(Cause(error.field, error.type, error.body(), rule.code))
 
     def _is_unchanged(self, rule: ValidationRule, node: TargetNode | None) -> bool:
         """Whether the update leaves unchanged what the rule reads."""
