@@ -30,19 +30,6 @@ class Judgement(NamedTuple):
     hidden: tuple[Cause, ...] = ()
 
 
-class _Judged(NamedTuple):
-    """What is found of an object.
-
-    ``hidden`` are the errors of the schema that ratcheting hides, ``unknown`` the paths of unknown fields, and
-    ``aside`` the codes of the rules that are left out.
-    """
-
-    findings: Findings
-    hidden: tuple[Cause, ...]
-    unknown: list[str]
-    aside: Sequence[str]
-
-
 def judge(review: ObjectReview) -> Judgement:
     """Judge an object by Modelgate's own rules.
 
@@ -51,15 +38,18 @@ def judge(review: ObjectReview) -> Judgement:
     """
     if review.too_large is not None:
         return Judgement(_unjudged(review, review.too_large))
-    findings, hidden, unknown, aside = _judged(review)
-    if unknown:
-        add_unknown_fields(review, unknown, findings)
+    subject = _subject(review)
+    scope = review.scope(subject.obj, subject.old)
+    findings = _findings(subject, scope)
+    if subject.unknown:
+        add_unknown_fields(subject, findings)
     options, causes, warnings = review.options, tuple(findings.causes), (*findings.notices, *findings.warnings)
     if causes and not options.profile.denies:
         kept = tuple(cause for cause in causes if options.strict_fields and cause.label == "schema")
         causes, warnings = kept, (*refusals_as_warnings(cause for cause in causes if cause not in kept), *warnings)
+    aside = _left_out(subject, scope) if scope.doubtful or subject.aside.rules else ()
     audit = _audit(review, causes, warnings, aside)
-    return Judgement(Decision(review.obj, causes, warnings, audit=audit), bool(findings.notices), hidden)
+    return Judgement(Decision(review.obj, causes, warnings, audit=audit), bool(findings.notices), subject.hidden)
 
 
 def _unjudged(review: ObjectReview, refusal: Cause) -> Decision:
@@ -73,10 +63,10 @@ def _unjudged(review: ObjectReview, refusal: Cause) -> Decision:
     return Decision(review.obj, warnings=refusals_as_warnings((refusal,)), audit=audit)
 
 
-def _judged(review: ObjectReview) -> _Judged:
-    """The findings of the schema, of Kubernetes about pods, and of the policy."""
-    kind, options = review.kind, review.options
-    options.checkpoint("schema")
+def _subject(review: ObjectReview) -> Subject:
+    """The object as rules read it, and the findings of the schema."""
+    kind = review.kind
+    review.options.checkpoint("schema")
     obj, unknown, is_clean = kind.schema.decode(review.obj)
     old = None if review.old is None else kind.schema.decode(review.old).object
     of_schema, hidden, aside = None, _NOTHING, NOTHING_ASIDE
@@ -86,15 +76,19 @@ def _judged(review: ObjectReview) -> _Judged:
         of_schema = Findings(errors)
     if kind.own is not None:
         aside, obj, old = kind.own.aside(obj, old), kind.own.seen(obj), None if old is None else kind.own.seen(old)
-    subject = Subject(review, obj, old, aside=aside)
-    if of_schema is not None:
-        subject = subject.with_refusals(of_schema.causes, hidden)
-    of_pods = None
+    subject = Subject(review, obj, old, aside, unknown)
+    return subject if of_schema is None else subject.with_findings(of_schema, hidden)
+
+
+def _findings(subject: Subject, scope: PolicyScope) -> Findings:
+    """The findings of the schema, of Kubernetes about pods, and of the policy, in this order."""
+    review, of_pods, of_schema = subject.review, None, subject.of_schema
+    kind, options = review.kind, review.options
     if options.settings.recommends(kind.api):
         options.checkpoint("pods")
-        of_pods = pod_findings(review.prepared, obj, old, subject.refused, options, _wholes_of(review))
+        wholes = _wholes_of(review)
+        of_pods = pod_findings(review.prepared, subject.obj, subject.old, subject.refused, options, wholes)
     options.checkpoint("policy")
-    scope = review.scope(obj, old)
     findings = validate_rules(subject, scope)
     if of_pods is not None:
         findings = of_pods + findings
@@ -102,9 +96,9 @@ def _judged(review: ObjectReview) -> _Judged:
         findings = of_schema + findings
     if findings.hints:
         findings.attach_hints()
-    if obj.get("spec") is None and not findings.causes and not kind.foreign:
+    if subject.obj.get("spec") is None and not findings.causes and not kind.foreign:
         findings.warnings += missing_spec(kind)
-    return _Judged(findings, hidden, unknown, _left_out(subject, scope) if aside.rules or scope.doubtful else ())
+    return findings
 
 
 def _left_out(subject: Subject, scope: PolicyScope) -> list[str]:

@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from webhook.admission import Cause, Refusal, Request
-from webhook.catalog import NOTHING_ASIDE, Aside, Catalog, KnownKind
+from webhook.catalog import Aside, Catalog, KnownKind
 from webhook.cluster import ClusterView
+from webhook.engine.findings import Findings
 from webhook.engine.metadata import is_readable
 from webhook.engine.options import Options
 from webhook.engine.scope import reviewed_kind, scope_of
@@ -89,25 +90,32 @@ def review_of(request: Request, catalog: Catalog, view: ClusterView, options: Op
 class Subject(NamedTuple):
     """The object of a review as its rules read it, beside what the schema says of it.
 
-    ``old`` is what is stored (None on CREATE), ``refused`` the fields that the schema refuses, ``oversized`` those of
-    them that have more items or characters than it allows, and ``errors`` their number. ``hidden`` is what it would
-    refuse if the update changed it. The rules ``aside`` do not hold for the object.
+    ``old`` is what is stored (None on CREATE). The rules ``aside`` do not hold for the object. ``unknown`` are the
+    paths of fields that the schema does not have. ``of_schema`` is None for an object without findings of the schema;
+    ``hidden`` are the errors that it would have if the update changed what they are about. ``refused`` are the fields
+    of the errors, and ``oversized`` those with more items or characters than the schema allows.
     """
 
     review: ObjectReview
     obj: dict[str, Any]
     old: dict[str, Any] | None
+    aside: Aside
+    unknown: list[str]
+    of_schema: Findings | None = None
+    hidden: tuple[Cause, ...] = ()
     refused: frozenset[str] = _NO_FIELDS
     oversized: frozenset[str] = _NO_FIELDS
-    errors: int = 0
-    hidden: tuple[Cause, ...] = ()
-    aside: Aside = NOTHING_ASIDE
 
-    def with_refusals(self, causes: list[Cause], hidden: tuple[Cause, ...]) -> Subject:
+    def with_findings(self, of_schema: Findings, hidden: tuple[Cause, ...] = ()) -> Subject:
         """The object with what the schema says of it."""
-        refused = frozenset([cause.field for cause in causes])
-        oversized = frozenset([cause.field for cause in causes if cause.reason in _OVERSIZED])
-        return self._replace(refused=refused, oversized=oversized, errors=len(causes), hidden=hidden)
+        refused = frozenset([cause.field for cause in of_schema.causes])
+        oversized = frozenset([cause.field for cause in of_schema.causes if cause.reason in _OVERSIZED])
+        return self._replace(of_schema=of_schema, hidden=hidden, refused=refused, oversized=oversized)
+
+    @property
+    def errors(self) -> int:
+        """How many errors the schema has found."""
+        return 0 if self.of_schema is None else len(self.of_schema.causes)
 
     def stored_scope(self) -> PolicyScope:
         """The scope over the stored object, as if it were sent again."""
@@ -122,7 +130,7 @@ class Subject(NamedTuple):
         not the catalog's, a field that the rule takes for granted may be optional.
         """
         kind = self.review.kind
-        if kind.deviates or self.errors or not is_readable(self.obj):
+        if kind.deviates or self.refused or not is_readable(self.obj):
             return False
         if self.old is None:
             return True

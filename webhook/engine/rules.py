@@ -132,7 +132,7 @@ class _RuleRun:
             try:
                 text = self._failure(rule, node, message, certain=certain)
             except BudgetExceeded:
-                if not self._subject.errors:
+                if not self._subject.refused:
                     text = f"is too large for rule {rule.code} to judge (CEL cost limit)"
                     self._record(rule, node, text, denies=denies, whole=True)
                 return

@@ -12,7 +12,7 @@ from webhook.cel import Budget
 from webhook.engine.findings import Findings
 from webhook.engine.metadata import metadata_errors
 from webhook.engine.options import OBJECT_BUDGET
-from webhook.engine.review import ObjectReview
+from webhook.engine.review import Subject
 from webhook.policy import Path
 from webhook.schema import RULES_NOT_RUN, FieldError
 
@@ -61,10 +61,10 @@ def missing_spec(kind: KnownKind) -> Iterator[Warn]:
         yield Warn("spec", f"is missing; the API server accepts this, but the object has no effect: {what}")
 
 
-def add_unknown_fields(review: ObjectReview, paths: list[str], findings: Findings) -> None:
+def add_unknown_fields(subject: Subject, findings: Findings) -> None:
     """Add a finding for each unknown field: an error if fields are strict, else a warning."""
-    strict = review.options.strict_fields
-    for path, remark in _remarks(review, paths, findings, offline=strict):
+    strict = subject.review.options.strict_fields
+    for path, remark in _remarks(subject, findings, offline=strict):
         if strict:
             findings.causes.append(Cause(path, "FieldValueInvalid", f"unknown field{remark}"))
         else:
@@ -72,22 +72,22 @@ def add_unknown_fields(review: ObjectReview, paths: list[str], findings: Finding
             findings.warnings.append(Warn(path, text))
 
 
-def _remarks(review: ObjectReview, paths: list[str], findings: Findings, *, offline: bool) -> Iterator[tuple[str, str]]:
+def _remarks(subject: Subject, findings: Findings, *, offline: bool) -> Iterator[tuple[str, str]]:
     """Each unknown path with a remark: its new name, the later release that has it, or "; did you mean …?".
 
     The remark is "" without these, or if a finding names the field. Only ``offline`` are later releases looked up, in
     files: a cluster has one definition.
     """
-    kind = review.kind
+    kind = subject.review.kind
     words = {word for finding in findings for word in finding.message.split()}
-    for index, path in enumerate(paths):
+    for index, path in enumerate(subject.unknown):
         place = _INDEX.sub("[*]", path)
         if new_name := kind.policy.renamed.get(place):
             yield path, f"; its name is now {new_name}"
             continue
         later = _of_other_release(kind, place) if offline and index < MAX_SUGGESTIONS else ""
         named = index >= MAX_SUGGESTIONS or path.rpartition(".")[2] in words
-        nearest = "" if named or later else kind.schema.suggest(review.obj, path)
+        nearest = "" if named or later else kind.schema.suggest(subject.review.obj, path)
         yield path, f"; did you mean {nearest}?" if nearest else later
 
 
