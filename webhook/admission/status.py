@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from webhook.admission.decision import Cause, Warn
+from webhook.admission.plain import cut_end
 from webhook.admission.request import Request
-from webhook.golang.credentials import masked
 
 __all__ = [
     "CAUSES_LENGTH",
@@ -17,7 +17,6 @@ __all__ = [
     "SUMMARISED_LENGTH",
     "WARNINGS_LENGTH",
     "WARNING_LENGTH",
-    "cut_end",
     "status",
     "warnings",
 ]
@@ -137,11 +136,3 @@ def warnings(found: tuple[Warn, ...]) -> list[str]:
             break
         lines.append(line)
     return lines
-
-
-def cut_end(text: str, length: int) -> str:
-    """At most this many characters; the last is "…" if some are cut.
-
-    Credentials are hidden before, because half of one could not be recognised.
-    """
-    return text if len(text) <= length else f"{masked(text)[: length - 1]}…"

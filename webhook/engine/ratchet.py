@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import Any, Final
 
 from webhook.admission import patch
-from webhook.admission.stamp import ANNOTATION, Stamp
+from webhook.admission.stamp import ANNOTATION
+from webhook.engine.filling.ownership import is_recorded, recorded_in
 from webhook.engine.review import Subject
 from webhook.policy import FACTS, MISSING, OBJECT, SELF, Path, Policy, PolicyScope, ValidationRule
 
@@ -133,14 +134,11 @@ def _all_below(keys: Keys, value: Any, paths: set[Keys]) -> bool:
 
 def _filled(obj: dict[str, Any], policy: Policy) -> set[Keys]:
     """The paths of values that the policy has filled in, by the object's stamp, or would replace."""
-    stamp = Stamp.read(obj)
-    recorded = {} if stamp is None else stamp.defaulted
-    values = {rule: rule.path.get(obj) for rule in policy.defaults}
+    recorded, values = recorded_in(obj), {rule: rule.path.get(obj) for rule in policy.defaults}
     return {
         rule.path.keys
         for rule, value in values.items()
-        if (rule.over is not MISSING and value == rule.over)
-        or (rule.path.text in recorded and not patch.diff(value, recorded[rule.path.text]))
+        if (rule.over is not MISSING and value == rule.over) or is_recorded(recorded, rule.path.text, value)
     }
 
 

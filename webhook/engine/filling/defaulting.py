@@ -206,7 +206,7 @@ def _fill(
                 value = formula.run({"object": current if own is None else own.seen(current)}, None)
             else:
                 scope = scope or review.scope(kind.seen(current), old)
-                value = _value_or_missing(rule, scope, review) if formula is None else scope.computed(formula)
+                value = _value(rule, scope, review) if formula is None else scope.computed(formula)
             if value is MISSING or value is ABSENT:
                 continue
             if value is ...:
@@ -231,23 +231,6 @@ def _fill(
     return current, filled
 
 
-def _value_or_missing(rule: DefaultRule, scope: PolicyScope, review: ObjectReview) -> Any:
-    """As :func:`_value`.
-
-    Also MISSING if the rule cannot be evaluated, and the schema refuses the stored object or is not the catalog's.
-    """
-    try:
-        return _value(rule, scope)
-    except PolicyFault:
-        if not review.kind.deviates and (review.old is None or _is_valid(review, review.old)):
-            raise
-        return MISSING
-
-
-def _is_valid(review: ObjectReview, obj: dict[str, Any]) -> bool:
-    return is_readable(obj) and not _errors(review, obj)
-
-
 def _accepts(review: ObjectReview, obj: dict[str, Any], before: dict[str, Any]) -> bool:
     """Whether the definition refuses a state of the object for nothing for which it does not refuse the one before."""
     return _errors(review, obj) <= _errors(review, before)
@@ -267,9 +250,12 @@ def _known_part(kind: KnownKind, path: Path, value: dict[str, Any]) -> Any:
     return path.get(kind.schema.prune(path.set({}, value))[0])
 
 
-def _value(rule: DefaultRule, scope: PolicyScope) -> Any:
-    """The value of the leaf, or MISSING if the rule does not apply."""
-    expression = rule.when or rule.value
+def _value(rule: DefaultRule, scope: PolicyScope, review: ObjectReview) -> Any:
+    """The value of the leaf, or MISSING if the rule does not apply.
+
+    Also MISSING if the rule cannot be evaluated, and the schema refuses the stored object or is not the catalog's.
+    """
+    expression, old = rule.when or rule.value, review.old
     try:
         if rule.when is not None and scope.value(rule.when) is False:
             return MISSING
@@ -278,6 +264,8 @@ def _value(rule: DefaultRule, scope: PolicyScope) -> Any:
     except BudgetExceeded as error:
         raise _TooCostlyError(rule.code) from error
     except CelError as error:
+        if review.kind.deviates or (old is not None and (not is_readable(old) or _errors(review, old))):
+            return MISSING
         raise PolicyFault(rule.code, rule.path.text, expression.source, error) from error
 
 
