@@ -94,12 +94,12 @@ class Warn:
 
 def labels(causes: Sequence[Cause], warnings: Sequence[Warn]) -> list[str]:
     """The rules behind findings, in their order, as metrics and audit annotations name them."""
-    found: list[str] = []
+    rules: list[str] = []
     for cause in causes:
-        found += cause.labels
+        rules += cause.labels
     for warning in warnings:
-        found.append(warning.label)
-    return found
+        rules.append(warning.label)
+    return rules
 
 
 class Default(NamedTuple):

@@ -29,6 +29,6 @@ def one_line(text: str) -> str:
     return _CONTROL.sub(_escaped, masked(text))
 
 
-def _escaped(found: re.Match[str]) -> str:
-    number = ord(found[0])
+def _escaped(match: re.Match[str]) -> str:
+    number = ord(match[0])
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"

@@ -120,11 +120,11 @@ def _cut(cause: Cause, length: int) -> Cause:
     return replace(cause, field=field, message=message)
 
 
-def warnings(found: tuple[Warn, ...]) -> list[str]:
+def warnings(raised: tuple[Warn, ...]) -> list[str]:
     """The warnings within the API server's limits; a last one counts those that are omitted."""
     lines: list[str] = []
     room = WARNINGS_LENGTH - WARNING_LENGTH  # reserved for the line that counts the rest
-    for index, warning in enumerate(found):
+    for index, warning in enumerate(raised):
         line = str(warning)
         if "  " in line or not line.isprintable() or line != line.strip():
             line = " ".join(line.split())
@@ -132,7 +132,7 @@ def warnings(found: tuple[Warn, ...]) -> list[str]:
             line = cut_end(line, WARNING_LENGTH)
         room -= len(line) if line.isascii() else len(line.encode())
         if room < 0:
-            lines.append(f"and {len(found) - index} more warnings: see `modelgate check` for all of them")
+            lines.append(f"and {len(raised) - index} more warnings: see `modelgate check` for all of them")
             break
         lines.append(line)
     return lines

@@ -64,8 +64,8 @@ class Normalised:
         if self.converted is self.written:
             return tuple(_explain(steps, self.filled, self.rules))
         numbers = patch.steps(self.written, self.converted)
-        found = _explain(patch.steps(self.converted, self.object), self.filled, self.rules)
-        return (*(Default(field_path(keys), value, QUANTITY) for _, keys, value in numbers), *found)
+        defaults = _explain(patch.steps(self.converted, self.object), self.filled, self.rules)
+        return (*(Default(field_path(keys), value, QUANTITY) for _, keys, value in numbers), *defaults)
 
 
 Rules = tuple[DefaultRule | Withdrawn, ...]
@@ -136,11 +136,11 @@ def _orphans(structures: tuple[Path, ...], obj: dict[str, Any], derived: dict[st
     engine when the model of its predictor is deleted. The structures stay recorded, and follow their source again if
     it comes back.
     """
-    found = dict[str, Any]()
+    orphans = dict[str, Any]()
     for path in structures:
         if path.get(derived) in (MISSING, None) and (value := path.get(obj)) not in (MISSING, None):
-            found[path.text] = value
-    return found
+            orphans[path.text] = value
+    return orphans
 
 
 def _without_derived(
@@ -273,23 +273,23 @@ def _explain(steps: Iterable[patch.Step], filled: Filled, rules: Rules) -> list[
     """One entry per leaf that differs, in the order of the object."""
     by_keys = {rule.path.keys: rule for rule in filled}
     structures = [(f"{rule.path.text}.", rule) for rule, value in filled.items() if value.__class__ is dict]
-    found: list[Default] = []
+    defaults: list[Default] = []
     for operation, keys, new in steps:
         if operation == "remove":
             path = field_path(keys)
             gone = next((rule for rule in rules if rule.path.text == path), None)
-            found.append(Default(path, None, _reason(gone), gone.code if gone else "", removed=True))
+            defaults.append(Default(path, None, _reason(gone), gone.code if gone else "", removed=True))
             continue
         for leaf, value in leaves(keys, new) if new.__class__ is dict else ((keys, new),):
             rule = by_keys.get(leaf)
             path = field_path(leaf) if rule is None else rule.path.text
             if rule is None and structures:
-                rule = next((each for start, each in structures if path.startswith(start)), None)
+                rule = next((above for start, above in structures if path.startswith(start)), None)
             if rule is None:
-                found.append(Default(path, value, SCHEMA_DEFAULT))
+                defaults.append(Default(path, value, SCHEMA_DEFAULT))
             else:
-                found.append(Default(path, value, rule.because, rule.code))
-    return found
+                defaults.append(Default(path, value, rule.because, rule.code))
+    return defaults
 
 
 def _reason(gone: DefaultRule | Withdrawn | None) -> str:
