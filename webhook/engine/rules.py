@@ -168,9 +168,10 @@ class _RuleRun:
         self._options.checkpoint(rule.code)
         try:
             if not certain:
-                if rule.when is not None and value(rule.when, node.bindings) is False:
+                bindings = node.bindings
+                if rule.when is not None and value(rule.when, bindings) is False:
                     return None
-                if value(rule.rule, node.bindings) is not False:
+                if value(rule.rule, bindings) is not False:
                     return None
             if self._scope.doubtful and self._scope.doubts(*rule.conditions):
                 return None
