@@ -92,8 +92,9 @@ class Subject(NamedTuple):
 
     ``old`` is what is stored (None on CREATE). The rules ``aside`` do not hold for the object. ``unknown`` are the
     paths of fields that the schema does not have. ``of_schema`` is None for an object without findings of the schema;
-    ``hidden`` are the errors that it would have if the update changed what they are about. ``refused`` are the fields
-    of the errors, and ``oversized`` those with more items or characters than the schema allows.
+    ``hidden`` are the errors that it would have if the update changed what they are about, and ``errors`` counts both.
+    ``refused`` are the fields with an error that is not hidden, and ``oversized`` those of them with more items or
+    characters than the schema allows.
     """
 
     review: ObjectReview
@@ -103,6 +104,7 @@ class Subject(NamedTuple):
     unknown: list[str]
     of_schema: Findings | None = None
     hidden: tuple[Cause, ...] = ()
+    errors: int = 0
     refused: frozenset[str] = _NO_FIELDS
     oversized: frozenset[str] = _NO_FIELDS
 
@@ -110,12 +112,8 @@ class Subject(NamedTuple):
         """The object with what the schema says of it."""
         refused = frozenset([cause.field for cause in of_schema.causes])
         oversized = frozenset([cause.field for cause in of_schema.causes if cause.reason in _OVERSIZED])
-        return self._replace(of_schema=of_schema, hidden=hidden, refused=refused, oversized=oversized)
-
-    @property
-    def errors(self) -> int:
-        """How many errors the schema has found."""
-        return 0 if self.of_schema is None else len(self.of_schema.causes)
+        errors = len(of_schema.causes) + len(hidden)
+        return self._replace(of_schema=of_schema, hidden=hidden, errors=errors, refused=refused, oversized=oversized)
 
     def stored_scope(self) -> PolicyScope:
         """The scope over the stored object, as if it were sent again."""
