@@ -1,4 +1,4 @@
-"""The decisions about one request: ``mutate`` completes and stamps its object, ``validate`` names what is wrong.
+"""The decisions about one request: ``mutate`` fills in defaults and stamps the object, ``validate`` names its faults.
 
 Kubernetes' own policies take part in both, as they would in a cluster.
 """
@@ -39,19 +39,19 @@ def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Optio
         DeadlineExceeded: from ``options.checkpoint``.
     """
     if options.native is None or not options.native.may_mutate(request):
-        return _completed(request.object, review_of(request, catalog, view, options))
+        return _defaulted(request.object, review_of(request, catalog, view, options))
     decisions: list[Decision] = []
 
     def webhook(obj: dict[str, Any] | None) -> dict[str, Any] | None:
         given = request if obj is request.object else replace(request, object=obj, size=0)
-        decisions.append(_completed(obj, review_of(given, catalog, view, options)))
+        decisions.append(_defaulted(obj, review_of(given, catalog, view, options)))
         return decisions[-1].object
 
     verdict = options.native.mutate(request, options.checkpoint, webhook)
     if verdict.allowed:
         return _merged(decisions, verdict.object, catalog)
     if not options.profile.denies:
-        decision = _completed(request.object, review_of(request, catalog, view, options))
+        decision = _defaulted(request.object, review_of(request, catalog, view, options))
         return replace(decision, warnings=(*refusals_as_warnings(verdict.causes), *decision.warnings))
     return Decision(request.object, verdict.causes)
 
@@ -84,7 +84,7 @@ def _merged(decisions: list[Decision], obj: dict[str, Any] | None, catalog: Cata
     return replace(decisions[-1], object=obj, defaults=defaults, audit=audit, patch=None)
 
 
-def _completed(obj: dict[str, Any] | None, review: ObjectReview | None) -> Decision:
+def _defaulted(obj: dict[str, Any] | None, review: ObjectReview | None) -> Decision:
     """The decision of Modelgate alone about a request's object; without a review, it stays as it is."""
     if review is None or review.too_large is not None:
         return Decision(obj)
@@ -103,11 +103,11 @@ def _completed(obj: dict[str, Any] | None, review: ObjectReview | None) -> Decis
     if result.too_costly:
         valid = False
         faults = [*faults, f"the object is too large for rule {result.too_costly} to default (CEL cost limit)"]
-    complete = stamped(result.object, stamp_of(result, review.catalog, options.profile, valid=valid))
-    steps = patch.steps(review.obj, complete)
+    whole = stamped(result.object, stamp_of(result, review.catalog, options.profile, valid=valid))
+    steps = patch.steps(review.obj, whole)
     defaults = result.defaults(_without_stamp(steps))
     warnings = tuple([Warn("", f"{UNSTAMPED}{fault}") for fault in faults])
-    return Decision(complete, (), warnings, defaults, _audit(review.catalog, defaults), patch.encoded(steps))
+    return Decision(whole, (), warnings, defaults, _audit(review.catalog, defaults), patch.encoded(steps))
 
 
 def _without_stamp(steps: list[patch.Step]) -> list[patch.Step]:

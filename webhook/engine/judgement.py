@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from webhook.admission import Cause, Decision, Warn, labels
 from webhook.catalog import NOTHING_ASIDE
@@ -17,9 +17,6 @@ from webhook.engine.schema import add_unknown_fields, missing_spec, validate_sch
 from webhook.policy import PolicyScope
 
 __all__ = ["Judgement", "judge"]
-
-
-_NOTHING: Final[tuple[Cause, ...]] = ()
 
 
 class Judgement(NamedTuple):
@@ -69,7 +66,8 @@ def _subject(review: ObjectReview) -> Subject:
     review.options.checkpoint("schema")
     obj, unknown, is_clean = kind.schema.decode(review.obj)
     old = None if review.old is None else kind.schema.decode(review.old).object
-    of_schema, hidden, aside = None, _NOTHING, NOTHING_ASIDE
+    of_schema, aside = None, NOTHING_ASIDE
+    hidden: tuple[Cause, ...] = ()
     if not is_clean or not review.prepared.schema_rules_hold(obj, old, OBJECT_BUDGET):
         of_schema, hidden = validate_schema(kind, obj, old)
     elif errors := metadata_errors(obj, review.request.size):

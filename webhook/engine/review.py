@@ -35,7 +35,7 @@ _NO_FIELDS: Final = frozenset[str]()
 
 
 class ObjectReview(NamedTuple):
-    """An object that is to be completed or judged.
+    """An object whose defaults are filled in, or that is judged.
 
     ``obj`` is the object as it came, ``old`` what is stored (None on CREATE). ``prepared`` is what is generated for
     its kind. ``too_large`` is the refusal of an object with more than :data:`MAX_VALUES` values.

@@ -82,7 +82,7 @@ class _UndecidedError(Exception):
 
 
 def normalise(review: ObjectReview) -> Normalised:
-    """Complete the object of a review, which is never changed.
+    """Fill in the defaults of a review's object, which is never changed itself.
 
     If the schema refuses what is stored (it may be stored under another definition), a default that cannot be evaluated
     is skipped.
