@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from webhook.admission import SettingsError
+from webhook.admission.errors import SettingsError
 from webhook.cli import logs, main
 
 NAMES = ("", "modelgate", "webhook.cluster.reflector", "reconciler.loop", "uvicorn.error", "kubernetes.client.rest")

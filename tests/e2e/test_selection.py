@@ -15,7 +15,8 @@ from tests.e2e.processes import wait_until
 from tests.e2e.programs import modelgate
 from tests.e2e.samples import by_name, outcomes, samples
 from webhook import catalog
-from webhook.admission.status import SUMMARISED_LENGTH, cut_end
+from webhook.admission import cut_end
+from webhook.admission.status import SUMMARISED_LENGTH
 from webhook.catalog import Catalog
 from webhook.cluster import MemoryView
 from webhook.library.review import ReviewedManifest

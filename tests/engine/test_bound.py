@@ -15,7 +15,7 @@ from webhook.admission.stamp import ANNOTATION, Stamp
 from webhook.admission.status import STATUS_LENGTH, status
 from webhook.cluster import MemoryView
 from webhook.engine import Options, scope
-from webhook.engine.bound import MAX_VALUES
+from webhook.engine.review import MAX_VALUES
 from webhook.policy import Profile
 
 MODEL = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")

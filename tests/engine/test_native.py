@@ -20,9 +20,8 @@ from webhook.admission.errors import DeadlineExceeded
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.admission.stamp import Stamp
 from webhook.cluster import MemoryView
-from webhook.engine import Options, policyset
+from webhook.engine import Native, Options, policyset
 from webhook.engine.context import Offline
-from webhook.engine.native import Native
 from webhook.policy import Profile
 from webhook.vap import NativePolicies
 

@@ -34,7 +34,7 @@ from webhook.cli.cases import run
 from webhook.cli.input.flags import add_arguments
 from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Options
-from webhook.engine.native import refusals_as_warnings
+from webhook.engine.findings import refusals_as_warnings
 from webhook.library.apiserver.receive import kind_of, metadata_causes, receive
 from webhook.library.nearby import Nearby
 from webhook.library.review import in_cluster

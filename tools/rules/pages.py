@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from webhook.admission import GroupVersionKind, Hint, Warn
+from webhook.admission import GroupVersionKind, Warn
 from webhook.catalog import Catalog
 from webhook.cli.cases import catalogs, parse_cases, run
 from webhook.manifests import documents
@@ -56,7 +56,7 @@ def _heard(api: str, catalog: Catalog) -> Heard:
                 case.model_copy(update={"profile": profile, "release": None}) for profile in ("standard", "audit")
             )
             hints = [hint for cause in run(standard, known, found).validation.causes for hint in cause.hints]
-            heard: list[Warn | Hint] = [*run(audit, known, found).validation.warnings, *hints]
+            heard: list[Warn] = [*run(audit, known, found).validation.warnings, *hints]
             for each in heard:
                 said.setdefault((each.code, ranges.get(each.code, "")), set()).add(each.message)
     return {rule: min(messages, key=lambda message: (len(message), message)) for rule, messages in said.items()}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from webhook.golang.credentials import masked
 
-__all__ = ["Cause", "Decision", "Default", "Hint", "Refusal", "Warn", "labels"]
+__all__ = ["Cause", "Decision", "Default", "Refusal", "Warn", "labels"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +26,6 @@ class Refusal:
     prefix: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """What a rule says about a field that the CRD's schema refuses: it explains that cause."""
-
-    code: str
-    message: str
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "message", masked(self.message))
-
-    def __str__(self) -> str:
-        return f"{self.message} ({self.code})"
-
-
 @dataclass(slots=True, unsafe_hash=True)  # as Warn
 class Cause:
     """One reason to refuse, as it goes into ``status.details.causes``.
@@ -47,8 +33,9 @@ class Cause:
     ``field`` is the path in the API server's spelling (``spec.files[0]``), ``reason`` a
     metav1 CauseType such as ``FieldValueInvalid``, ``message`` the error without the field
     (``Invalid value: "x": …``). ``code`` is the rule's (``LK201``), "" for the API server's own schema errors.
-    ``refusal`` is set for a refusal by a native policy, and of an object that is too large. ``hints`` explain a schema
-    error: ``message`` stays the API server's. Whatever makes a cause, credentials in its message are hidden.
+    ``refusal`` is set for a refusal by a native policy, and of an object that is too large. ``hints`` are what rules
+    say of the same field, without the field, beside a schema error: ``message`` stays the API server's. Whatever makes
+    a cause, credentials in its message are hidden.
     """
 
     field: str
@@ -56,7 +43,7 @@ class Cause:
     message: str
     code: str = ""
     refusal: Refusal | None = None
-    hints: tuple[Hint, ...] = ()
+    hints: tuple[Warn, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -78,11 +65,6 @@ class Cause:
         """The message, followed by the code for `modelgate rule`, and by the hints."""
         message = f"{self.message} ({self.code})" if self.code else self.message
         return "; ".join((message, *map(str, self.hints)))
-
-    @property
-    def unexplained(self) -> str:
-        """The cause as the API server prints it, without hints."""
-        return str(replace(self, hints=())) if self.hints else str(self)
 
     def __str__(self) -> str:
         return f"{self.field}: {self.text}" if self.field else self.text
@@ -112,12 +94,12 @@ class Warn:
 
 def labels(causes: Sequence[Cause], warnings: Sequence[Warn]) -> list[str]:
     """The rules behind findings, in their order, as metrics and audit annotations name them."""
-    found: list[str] = []
+    rules: list[str] = []
     for cause in causes:
-        found += cause.labels
+        rules += cause.labels
     for warning in warnings:
-        found.append(warning.label)
-    return found
+        rules.append(warning.label)
+    return rules
 
 
 class Default(NamedTuple):

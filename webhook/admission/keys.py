@@ -40,35 +40,35 @@ def _surely_unique(text: bytes, value: Any) -> bool:
         return False
     if written == text.rstrip():  # the usual case: an API server writes JSON as orjson does
         return True
-    return text.count(b'":') == written.count(b'":') and not any(each in text for each in _DOUBTFUL)
+    return text.count(b'":') == written.count(b'":') and not any(mark in text for mark in _DOUBTFUL)
 
 
 def _keys(value: Any) -> int:
     """The number of keys of all objects."""
     count, left = 0, [value]
     while left:
-        each = left.pop()
-        if type(each) is dict:
-            count += len(each)
-            left.extend(each.values())
-        elif type(each) is list:
-            left.extend(each)
+        node = left.pop()
+        if type(node) is dict:
+            count += len(node)
+            left.extend(node.values())
+        elif type(node) is list:
+            left.extend(node)
     return count
 
 
 def _duplicate(text: bytes) -> str:
     """The duplicate key, for the message; the text is known to have one."""
-    found: list[str] = []
+    duplicates: list[str] = []
 
     def look(pairs: list[tuple[str, Any]]) -> None:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                found.append(key)
+                duplicates.append(key)
             seen.add(key)
 
     try:
         json.loads(text, object_pairs_hook=look)
     except RecursionError:
         return "of a deeply nested object"
-    return json.dumps(found[0][:80])
+    return json.dumps(duplicates[0][:80])

@@ -80,15 +80,15 @@ def diff(before: Any, after: Any, most: int = sys.maxsize) -> list[Operation]:
 
 def steps(before: Any, after: Any, most: int = sys.maxsize, at: Keys = ()) -> list[Step]:
     """As :func:`diff`, with keys in place of pointers; ``at`` are those of the values. A removal has None."""
-    found: list[Step] = []
-    _diff(before, after, at, found, most)
-    return found
+    changes: list[Step] = []
+    _diff(before, after, at, changes, most)
+    return changes
 
 
-def operations(found: Iterable[Step]) -> list[Operation]:
+def operations(changes: Iterable[Step]) -> list[Operation]:
     """The operations of a patch."""
     made = list[Operation]()
-    for op, keys, value in found:
+    for op, keys, value in changes:
         text = "/".join(keys)
         plain = "~" not in text and text.count("/") == len(keys) - 1
         path = f"/{text}" if plain else pointer(*keys)
@@ -96,9 +96,9 @@ def operations(found: Iterable[Step]) -> list[Operation]:
     return made
 
 
-def encoded(found: Sequence[Step]) -> bytes | None:
+def encoded(changes: Sequence[Step]) -> bytes | None:
     """The JSON of a patch; None if it has so many operations that some have to become one."""
-    return orjson.dumps(operations(found)) if len(found) <= MOST_OPERATIONS else None
+    return orjson.dumps(operations(changes)) if len(changes) <= MOST_OPERATIONS else None
 
 
 def _diff(before: Any, after: Any, keys: Keys, out: list[Step], most: int) -> None:
@@ -275,8 +275,8 @@ def _copy(document: Any, path: str, operation: Mapping[str, Any]) -> Any:
 
 def _test(document: Any, path: str, operation: Mapping[str, Any]) -> Any:
     with _reported("test", path):
-        found = _find(document, path) if path else document
-    if diff(None if found is _NOTHING else found, operation.get("value")):
+        value = _find(document, path) if path else document
+    if diff(None if value is _NOTHING else value, operation.get("value")):
         raise TestFailed(f"testing value {path} failed: test failed")
     return document
 
@@ -313,12 +313,12 @@ def _find(document: Any, path: str) -> Any:
 
 def _inner(node: Any, key: str) -> Any:
     try:
-        found = node.get(key) if isinstance(node, dict) else node[_index(key, len(node))]
+        inner = node.get(key) if isinstance(node, dict) else node[_index(key, len(node))]
     except (_NoMemberError, TypeError):
         raise _NoContainerError from None
-    if not isinstance(found, (dict, list)):
+    if not isinstance(inner, (dict, list)):
         raise _NoContainerError
-    return found
+    return inner
 
 
 def _change(node: Any, path: tuple[str, ...], change: Callable[[Any, str], Any]) -> Any:

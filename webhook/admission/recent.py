@@ -30,7 +30,7 @@ class RecentStamps:
     """Stamps by what both calls of a request have in common. Its uid is not: the API server makes one for each call."""
 
     def __init__(self, misses: _Misses | None = None) -> None:
-        self._known: dict[tuple[str, str, str], tuple[Any, ...]] = {}
+        self._stamps: dict[tuple[str, str, str], tuple[Any, ...]] = {}
         self._misses = misses or _Misses()
 
     @property
@@ -46,25 +46,25 @@ class RecentStamps:
         """Note the stamp in the mutated object of a request."""
         if not 0 < request.size <= SIZE:
             return
-        known = self._known
+        stamps = self._stamps
         try:
             key, about = _about(request, mutated)
-            known[key] = about
+            stamps[key] = about
         except (KeyError, TypeError, AttributeError):  # without a stamp, or no usual object
             return
-        if len(known) > LIMIT:
-            del known[next(iter(known))]
+        if len(stamps) > LIMIT:
+            del stamps[next(iter(stamps))]
 
     def clear(self) -> None:
         """Forget all."""
-        self._known.clear()
+        self._stamps.clear()
 
     def take(self, request: Request) -> bool:
         """Whether the stamp in the request's object was written for this request; it is forgotten then."""
         try:
             key, about = _about(request, request.object)
-            if self._known.get(key) == about:
-                del self._known[key]  # its memory, which is in the caches, is for the next request
+            if self._stamps.get(key) == about:
+                del self._stamps[key]  # its memory, which is in the caches, is for the next request
                 return True
         except (KeyError, TypeError, AttributeError, RecursionError):
             return False

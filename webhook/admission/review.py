@@ -76,12 +76,12 @@ def _usual_request(raw: dict[str, Any], size: int) -> Request | None:
         options = {}
     try:
         uid, operation, kind, resource, user, new = _SENT(raw)
-        known = _usual_kind(*_KIND(kind), *_RESOURCE(resource))
+        usual = _usual_kind(*_KIND(kind), *_RESOURCE(resource))
         for obj in (new,) if old is None else (new, old):
             written, own, metadata = _OWN(obj)
             if (
-                written != known.written
-                or own != known.kind.kind
+                written != usual.written
+                or own != usual.kind.kind
                 or metadata.get("name", name) != name
                 or metadata.get("namespace", namespace) != namespace
             ):
@@ -98,7 +98,7 @@ def _usual_request(raw: dict[str, Any], size: int) -> Request | None:
         return None
     dry = get("dryRun") is True
     return Request(
-        known.kind, known.plural, operation, new, old, uid, name, namespace, "", dry, user, options, known.api, size
+        usual.kind, usual.plural, operation, new, old, uid, name, namespace, "", dry, user, options, usual.api, size
     )
 
 
@@ -169,19 +169,19 @@ def _cross_check(request: Request) -> None:
             raise Malformed(f"request.{name} is missing on {request.operation}")
     if request.subresource or request.operation == "CONNECT":
         return  # the object may be of the subresource's own kind: a Scale, an Eviction, connect options
-    for name, found in objects.items():
-        if found is not None:
-            _same_object(request, name, found)
+    for name, obj in objects.items():
+        if obj is not None:
+            _same_object(request, name, obj)
 
 
-def _same_object(request: Request, name: str, found: dict[str, Any]) -> None:
-    api_version, kind = found.get("apiVersion"), found.get("kind")
+def _same_object(request: Request, name: str, obj: dict[str, Any]) -> None:
+    api_version, kind = obj.get("apiVersion"), obj.get("kind")
     expected = (request.kind.group, request.kind.version, request.kind.kind)
     if not isinstance(api_version, str) or (*group_version(api_version), kind) != expected:
         raise Malformed(
             f"request.{name} is {_shown(kind)} of {_shown(api_version)}, but request.kind is {request.kind}"
         )
-    metadata = found.get("metadata")
+    metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
         raise Malformed(f"request.{name}.metadata must be an object, not {_json_type(metadata)}")
     for field, value in (("name", request.name), ("namespace", request.namespace)):

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from webhook.admission.decision import Cause, Warn
+from webhook.admission.plain import cut_end
 from webhook.admission.request import Request
-from webhook.golang.credentials import masked
 
 __all__ = [
     "CAUSES_LENGTH",
@@ -17,7 +17,6 @@ __all__ = [
     "SUMMARISED_LENGTH",
     "WARNINGS_LENGTH",
     "WARNING_LENGTH",
-    "cut_end",
     "status",
     "warnings",
 ]
@@ -121,11 +120,11 @@ def _cut(cause: Cause, length: int) -> Cause:
     return replace(cause, field=field, message=message)
 
 
-def warnings(found: tuple[Warn, ...]) -> list[str]:
+def warnings(raised: tuple[Warn, ...]) -> list[str]:
     """The warnings within the API server's limits; a last one counts those that are omitted."""
     lines: list[str] = []
     room = WARNINGS_LENGTH - WARNING_LENGTH  # reserved for the line that counts the rest
-    for index, warning in enumerate(found):
+    for index, warning in enumerate(raised):
         line = str(warning)
         if "  " in line or not line.isprintable() or line != line.strip():
             line = " ".join(line.split())
@@ -133,15 +132,7 @@ def warnings(found: tuple[Warn, ...]) -> list[str]:
             line = cut_end(line, WARNING_LENGTH)
         room -= len(line) if line.isascii() else len(line.encode())
         if room < 0:
-            lines.append(f"and {len(found) - index} more warnings: see `modelgate check` for all of them")
+            lines.append(f"and {len(raised) - index} more warnings: see `modelgate check` for all of them")
             break
         lines.append(line)
     return lines
-
-
-def cut_end(text: str, length: int) -> str:
-    """At most this many characters; the last is "…" if some are cut.
-
-    Credentials are hidden before, because half of one could not be recognised.
-    """
-    return text if len(text) <= length else f"{masked(text)[: length - 1]}…"

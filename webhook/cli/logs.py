@@ -6,7 +6,7 @@ import argparse
 import logging
 from typing import Final
 
-from webhook.admission import Problem, SettingsError
+from webhook.admission.errors import Problem, SettingsError
 from webhook.cli.jsonlog import JsonFormatter
 
 __all__ = ["LEVELS", "add_arguments", "configure"]

@@ -5,13 +5,10 @@ a file or the network: everything they need comes in as arguments. Policy sets a
 ``context``) are not imported here: they load the language of native policies, which takes 80 ms.
 """
 
-from webhook.engine.mutation import mutate
-from webhook.engine.native import Native
-from webhook.engine.options import DEFAULT_OPTIONS, NAMESPACE, Options
+from webhook.engine.decisions import mutate, validate
+from webhook.engine.options import DEFAULT_OPTIONS, NAMESPACE, Native, Options
 from webhook.engine.pods import POD_CODES
 from webhook.engine.rules import UNSEEN
-from webhook.engine.scope import scope_of
-from webhook.engine.validation import validate
 
 __all__ = [
     "DEFAULT_OPTIONS",
@@ -21,6 +18,5 @@ __all__ = [
     "Native",
     "Options",
     "mutate",
-    "scope_of",
     "validate",
 ]

@@ -19,13 +19,13 @@ from webhook.catalog import Catalog, Deviation, KnownKind, definition_names, gro
 from webhook.cluster import APIResource, RequestView
 from webhook.cluster.view import ClusterView, MemoryView
 from webhook.engine.context import Offline
-from webhook.engine.filling.defaulting import Normalised
-from webhook.engine.filling.stamping import normalised, stamp_of
-from webhook.engine.native import Native
-from webhook.engine.options import Options
+from webhook.engine.decisions import validate
+from webhook.engine.filling.defaulting import Normalised, normalise
+from webhook.engine.filling.stamping import stamp_of
+from webhook.engine.options import Native, Options
 from webhook.engine.policyset import PolicySet
 from webhook.engine.policyset import load as load_policies
-from webhook.engine.validation import validate
+from webhook.engine.review import ObjectReview
 from webhook.facts import CHOICES
 from webhook.facts.settings import Settings
 from webhook.manifests.contents import Contents
@@ -177,7 +177,8 @@ def judge(obj: dict[str, Any], rules: Rules, view: ClusterView) -> Verdict | Non
         update = _request(known, "UPDATE", obj, obj)  # what an empty patch sends through the gate
     else:
         update = _request(known, "CREATE", _as_sent(obj, known))
-    result = normalised(known, update, update.object or {}, rules.catalog, view, options)
+    review = ObjectReview.of(known, update, rules.catalog, view, options)
+    result = normalise(review)
     create = _request(known, "CREATE", _as_sent(result.object, known))
     decision = validate(create, rules.catalog, view, options)
     rules.catalog.prepared(known).prepare_if_due()

@@ -32,21 +32,21 @@ class Offline(MemoryContext):
     def __init__(self, catalog: Catalog, objects: Iterable[dict[str, Any]] = (), *, assume: bool = False) -> None:
         given = list(objects)
         self._assume = assume
-        self._scopes = {(gvk.group, gvk.kind): known.namespaced for gvk, known in catalog.kinds.items()}
+        self._scopes = {(gvk.group, gvk.kind): kind.namespaced for gvk, kind in catalog.kinds.items()}
         self._defined = dict(_defined(given))
         self._schemas_of_definitions: dict[GroupVersionKind, KindSchema | None] = {}
         self._scopes |= dict.fromkeys(CLUSTER_KINDS, False)
         self._scopes |= {kind: crd["spec"].get("scope") == "Namespaced" for kind, crd in self._defined.items()}
         self._names: dict[tuple[str, str], list[Equivalent]] = {}
-        for gvk, known in catalog.kinds.items():
-            same = self._names.setdefault((gvk.group, known.plural), [])
-            same.append(Equivalent(GroupVersionResource(gvk.group, gvk.version, known.plural), gvk))
-        super().__init__(map(self._placed, given), {gvk: known.schema for gvk, known in catalog.kinds.items()})
+        for gvk, kind in catalog.kinds.items():
+            same = self._names.setdefault((gvk.group, kind.plural), [])
+            same.append(Equivalent(GroupVersionResource(gvk.group, gvk.version, kind.plural), gvk))
+        super().__init__(map(self._placed, given), {gvk: kind.schema for gvk, kind in catalog.kinds.items()})
 
     def scope(self, group: str, kind: str) -> bool | None:
         """Whether a kind is namespaced, by the catalog, Kubernetes or a CRD among the objects; None if unknown."""
-        known = self._scopes.get((group, kind))
-        return True if known is None and "." not in group else known
+        namespaced = self._scopes.get((group, kind))
+        return True if namespaced is None and "." not in group else namespaced
 
     def has(self, group: str, kind: str) -> bool:
         """Whether the objects include some of the kind."""
@@ -63,22 +63,22 @@ class Offline(MemoryContext):
         return {**obj, "metadata": {**obj["metadata"], "namespace": NAMESPACE}}
 
     def namespace(self, name: str) -> dict[str, Any] | None:
-        known = self.param(ParamKind(apiVersion="v1", kind="Namespace"), "", name) is not None
-        return super().namespace(name) if known or self._assume else None
+        exists = self.param(ParamKind(apiVersion="v1", kind="Namespace"), "", name) is not None
+        return super().namespace(name) if exists or self._assume else None
 
     def is_namespaced(self, kind: ParamKind) -> bool | None:
-        known = self.scope(group_version(kind.apiVersion)[0], kind.kind)
-        return super().is_namespaced(kind) if known is None else known
+        namespaced = self.scope(group_version(kind.apiVersion)[0], kind.kind)
+        return super().is_namespaced(kind) if namespaced is None else namespaced
 
     def schema(self, kind: GroupVersionKind) -> KindSchema | None:
         """The schema of a kind, from the catalog or from a CRD among the objects."""
-        known = super().schema(kind)
+        schema = super().schema(kind)
         definition = self._defined.get((kind.group, kind.kind))
-        if known is None and definition is not None:
+        if schema is None and definition is not None:
             if kind not in self._schemas_of_definitions:
                 self._schemas_of_definitions[kind] = _schema_in(definition, kind.version)
-            known = self._schemas_of_definitions[kind]
-        return known
+            schema = self._schemas_of_definitions[kind]
+        return schema
 
     def equivalents(self, resource: GroupVersionResource, subresource: str) -> Sequence[Equivalent]:
         return self._names.get((resource.group, resource.name), ()) if subresource in {"", "status"} else ()
@@ -96,10 +96,10 @@ def _defined(objects: Iterable[dict[str, Any]]) -> Iterator[tuple[tuple[str, str
 
 def _schema_in(definition: dict[str, Any], version: str) -> KindSchema | None:
     try:
-        found = load_crd(definition).versions.get(version)
+        served = load_crd(definition).versions.get(version)
     except SchemaError:  # the API server would refuse to create it
         return None
-    return None if found is None else found.schema
+    return None if served is None else served.schema
 
 
 class Live:
@@ -117,8 +117,8 @@ class Live:
 
     def is_namespaced(self, kind: ParamKind) -> bool | None:
         group, version = group_version(kind.apiVersion)
-        known = self._files.scope(group, kind.kind)
-        if known is not None or self._files.has(group, kind.kind):
+        namespaced = self._files.scope(group, kind.kind)
+        if namespaced is not None or self._files.has(group, kind.kind):
             return self._files.is_namespaced(kind)
         served = self._reading.ask(ServedKind(Kind(group, kind.kind), version))
         return None if served is None else bool(served["namespaced"])
@@ -131,9 +131,9 @@ class Live:
     def params(self, kind: ParamKind, namespace: str, selector: Selector) -> Sequence[dict[str, Any]]:
         group, version = group_version(kind.apiVersion)
         listed = self._reading.ask(LabelSelection(Kind(group, kind.kind), version, namespace, selector.text)) or {}
-        found = {item["metadata"]["name"]: item for item in listed.get("items") or ()}
-        found |= {item["metadata"]["name"]: item for item in self._files.params(kind, namespace, selector)}
-        return [found[name] for name in sorted(found)]
+        by_name = {item["metadata"]["name"]: item for item in listed.get("items") or ()}
+        by_name |= {item["metadata"]["name"]: item for item in self._files.params(kind, namespace, selector)}
+        return [by_name[name] for name in sorted(by_name)]
 
     def schema(self, kind: GroupVersionKind) -> KindSchema | None:
         return self._files.schema(kind)

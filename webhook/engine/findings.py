@@ -1,13 +1,20 @@
-"""What validation has found so far."""
+"""What a judgement has found so far, and the form that a profile gives it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Final
 
-from webhook.admission import Cause, Hint, Warn
+from webhook.admission import Cause, Warn
 
-__all__ = ["Findings"]
+__all__ = ["MAX_FINDINGS", "MESSAGE", "Findings", "refusals_as_warnings"]
+
+MAX_FINDINGS: Final = 1000
+"""Causes, notices and warnings of the policy's rules about one object, each: more are of no use to a reader."""
+
+MESSAGE: Final = 1024
+"""Characters of a rule's message, which may quote values of the user."""
 
 
 @dataclass(slots=True)
@@ -20,7 +27,7 @@ class Findings:
     causes: list[Cause] = field(default_factory=list)
     notices: list[Warn] = field(default_factory=list)
     warnings: list[Warn] = field(default_factory=list)
-    hints: dict[str, list[Hint]] = field(default_factory=dict)
+    hints: dict[str, list[Warn]] = field(default_factory=dict)
 
     def attach_hints(self) -> None:
         """Move the hints into the first cause of their field."""
@@ -40,3 +47,13 @@ class Findings:
         yield from self.causes
         yield from self.notices
         yield from self.warnings
+
+
+def refusals_as_warnings(causes: Iterable[Cause]) -> tuple[Warn, ...]:
+    """Warnings of what another profile would refuse. Hints come first: a long warning is cut at its end."""
+    return tuple(_as_warning(cause) for cause in causes)
+
+
+def _as_warning(cause: Cause) -> Warn:
+    text = "; ".join((*map(str, cause.hints), cause.message))
+    return Warn(cause.field, f"would be refused: {text}", cause.code, cause.refusal.policy if cause.refusal else "")

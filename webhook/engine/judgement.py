@@ -1,157 +1,121 @@
-"""Name everything that is wrong with an object: its size, its schema, the policy's rules, and unknown fields."""
+"""Name everything that is wrong with an object: its size, its schema, its pods, the policy's rules, unknown fields."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from webhook.admission import Cause, Decision, Request, Warn, labels
-from webhook.catalog import NOTHING_ASIDE, Aside, Catalog, KnownKind
-from webhook.cel import Budget
-from webhook.cluster import ClusterView
-from webhook.engine.bound import over_bound
-from webhook.engine.findings import Findings
+from webhook.admission import Cause, Decision, Warn, labels
+from webhook.catalog import NOTHING_ASIDE
+from webhook.engine.findings import Findings, refusals_as_warnings
 from webhook.engine.metadata import metadata_errors
-from webhook.engine.native import refusals_as_warnings
-from webhook.engine.options import OBJECT_BUDGET, Options
+from webhook.engine.options import OBJECT_BUDGET
 from webhook.engine.pods import WholesOf, pod_findings
-from webhook.engine.rules import Subject, validate_rules
-from webhook.engine.schema import missing_spec, suggestions, validate_schema
-from webhook.engine.scope import reviewed_kind, scope_of
-from webhook.policy import PolicyScope, Prepared
+from webhook.engine.review import ObjectReview, Subject
+from webhook.engine.rules import validate_rules
+from webhook.engine.schema import add_unknown_fields, missing_spec, validate_schema
+from webhook.policy import PolicyScope
 
 __all__ = ["Judgement", "judge"]
 
 
-_NOTHING: Final[tuple[Cause, ...]] = ()
-
-
 class Judgement(NamedTuple):
-    """A decision, whether ratcheting has ``spared`` findings of rules, and the errors of the schema that it hides.
-
-    ``kind`` is the kind that the object was judged by; None if the request is not reviewed.
-    """
+    """A decision, whether ratcheting has ``spared`` findings of rules, and the errors of the schema that it hides."""
 
     decision: Decision
     spared: bool = False
     hidden: tuple[Cause, ...] = ()
-    kind: KnownKind | None = None
 
 
-def judge(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> Judgement:
-    """Judge the object of a request by Modelgate's own rules.
+def judge(review: ObjectReview) -> Judgement:
+    """Judge an object by Modelgate's own rules.
 
     Raises:
-        Malformed, Fault, DeadlineExceeded: as :func:`webhook.engine.mutate`.
+        Fault, DeadlineExceeded: as :func:`webhook.engine.mutate`.
     """
-    kind = reviewed_kind(request, catalog)
-    if kind is None or request.object is None:
-        return Judgement(Decision(request.object))
-    refusal = over_bound(kind, request)
-    if refusal is not None:
-        return Judgement(_unjudged(request, refusal, catalog, options), kind=kind)
-    findings, hidden, unknown, aside = _findings(kind, catalog.prepared(kind), request, view, options)
-    if unknown:
-        _add_unknown_fields(findings, kind, request.object, unknown, strict=options.strict_fields)
-    causes, warnings = tuple(findings.causes), (*findings.notices, *findings.warnings)
+    if review.too_large is not None:
+        return Judgement(_unjudged(review, review.too_large))
+    subject = _subject(review)
+    scope = review.scope(subject.obj, subject.old)
+    findings = _findings(subject, scope)
+    if subject.unknown:
+        add_unknown_fields(subject, findings)
+    options, causes, warnings = review.options, tuple(findings.causes), (*findings.notices, *findings.warnings)
     if causes and not options.profile.denies:
         kept = tuple(cause for cause in causes if options.strict_fields and cause.label == "schema")
-        causes, warnings = kept, (*refusals_as_warnings([each for each in causes if each not in kept]), *warnings)
-    return Judgement(
-        Decision(request.object, causes, warnings, audit=_audit(catalog, causes, warnings, aside)),
-        bool(findings.notices),
-        hidden,
-        kind,
-    )
+        causes, warnings = kept, (*refusals_as_warnings(cause for cause in causes if cause not in kept), *warnings)
+    aside = _left_out(subject, scope) if scope.hidden_facts or subject.aside.rules else ()
+    audit = _audit(review, causes, warnings, aside)
+    return Judgement(Decision(review.obj, causes, warnings, audit=audit), bool(findings.notices), subject.hidden)
 
 
-def _unjudged(request: Request, refusal: Cause, catalog: Catalog, options: Options) -> Decision:
+def _unjudged(review: ObjectReview, refusal: Cause) -> Decision:
     """The decision about an object over the bound. An update is not refused for what it does not change."""
-    if request.same_specification:
+    audit = _audit(review, (refusal,))
+    if review.request.same_specification:
         text = f"{refusal.message} (not refused, because this update does not change it)"
-        return Decision(request.object, warnings=(Warn("", text),), audit=_audit(catalog, (refusal,)))
-    audit = _audit(catalog, (refusal,))
-    if options.profile.denies:
-        return Decision(request.object, (refusal,), audit=audit)
-    return Decision(request.object, warnings=refusals_as_warnings((refusal,)), audit=audit)
+        return Decision(review.obj, warnings=(Warn("", text),), audit=audit)
+    if review.options.profile.denies:
+        return Decision(review.obj, (refusal,), audit=audit)
+    return Decision(review.obj, warnings=refusals_as_warnings((refusal,)), audit=audit)
 
 
-def _findings(
-    kind: KnownKind, prepared: Prepared, request: Request, view: ClusterView, options: Options
-) -> tuple[Findings, tuple[Cause, ...], list[str], list[str]]:
-    """The findings of the schema and of the policy, what ratcheting hides, the paths of unknown fields, and the codes
-    of the rules that are left out.
-    """
-    assert request.object is not None
-    options.checkpoint("schema")
-    obj, unknown, is_clean = kind.schema.decode(request.object)
-    old = None if request.old_object is None else kind.schema.decode(request.old_object).object
-    of_schema, hidden = None, _NOTHING
-    if not is_clean or not prepared.schema_rules_hold(obj, old, OBJECT_BUDGET):
-        of_schema, hidden = validate_schema(kind, obj, old, Budget(OBJECT_BUDGET))
-    elif errors := metadata_errors(obj, request.size):
+def _subject(review: ObjectReview) -> Subject:
+    """The object as rules read it, and the findings of the schema."""
+    kind = review.kind
+    review.options.checkpoint("schema")
+    obj, unknown, is_clean = kind.schema.decode(review.obj)
+    old = None if review.old is None else kind.schema.decode(review.old).object
+    of_schema, aside = None, NOTHING_ASIDE
+    hidden: tuple[Cause, ...] = ()
+    if not is_clean or not review.prepared.schema_rules_hold(obj, old, OBJECT_BUDGET):
+        of_schema, hidden = validate_schema(kind, obj, old)
+    elif errors := metadata_errors(obj, review.request.size):
         of_schema = Findings(errors)
-    aside = NOTHING_ASIDE
     if kind.own is not None:
         aside, obj, old = kind.own.aside(obj, old), kind.own.seen(obj), None if old is None else kind.own.seen(old)
-    of_pods = None
+    subject = Subject(review, obj, old, aside, unknown)
+    return subject if of_schema is None else subject.with_findings(of_schema, hidden)
+
+
+def _findings(subject: Subject, scope: PolicyScope) -> Findings:
+    """The findings of the schema, of Kubernetes about pods, and of the policy, in this order."""
+    review, of_pods, of_schema = subject.review, None, subject.of_schema
+    kind, options = review.kind, review.options
     if options.settings.recommends(kind.api):
         options.checkpoint("pods")
-        refused = () if of_schema is None else {cause.field for cause in of_schema.causes}
-        of_pods = pod_findings(prepared, obj, old, refused, options, _wholes_of(kind, view, options))
+        wholes = _wholes_of(review)
+        of_pods = pod_findings(review.prepared, subject.obj, subject.old, subject.refused, options, wholes)
     options.checkpoint("policy")
-    causes = () if of_schema is None else tuple(of_schema.causes)
-    subject = Subject(kind, prepared, obj, old, causes, hidden, aside)
-    scope = scope_of(kind, prepared, request, obj, old, view, options.settings)
-
-    def stored_scope() -> PolicyScope:
-        """The scope over the stored object, as if it were sent again."""
-        again = replace(request, object=request.old_object)
-        return scope_of(kind, prepared, again, old or {}, old, view, options.settings)
-
-    findings = validate_rules(subject, scope, options, stored_scope)
+    findings = validate_rules(subject, scope)
     if of_pods is not None:
         findings = of_pods + findings
     if of_schema is not None:
         findings = of_schema + findings
     if findings.hints:
         findings.attach_hints()
-    if obj.get("spec") is None and not findings.causes and not kind.foreign:
+    if subject.obj.get("spec") is None and not findings.causes and not kind.foreign:
         findings.warnings += missing_spec(kind)
-    return findings, hidden, unknown, _left_out(kind, aside, scope) if aside.rules or scope.hidden_facts else []
+    return findings
 
 
-def _left_out(kind: KnownKind, aside: Aside, scope: PolicyScope) -> list[str]:
+def _left_out(subject: Subject, scope: PolicyScope) -> list[str]:
     """The codes of the rules that do not hold for the values of the object, or of others that its facts read."""
-    hidden = filter(scope.reads_hidden_fact, kind.policy.validations)
-    return sorted({rule.code for rule in (*aside.rules, *hidden)})
+    hidden = filter(scope.reads_hidden_fact, subject.review.kind.policy.validations)
+    return sorted({rule.code for rule in (*subject.aside.rules, *hidden)})
 
 
-def _wholes_of(kind: KnownKind, view: ClusterView, options: Options) -> WholesOf | None:
+def _wholes_of(review: ObjectReview) -> WholesOf | None:
     """The pods of an object; None if there is no view of what completes it."""
-    made = kind.wholes
-    return None if made is None or not options.references else lambda obj: made(obj, view, options.settings)
-
-
-def _add_unknown_fields(
-    findings: Findings, kind: KnownKind, obj: dict[str, object], paths: list[str], *, strict: bool
-) -> None:
-    found = suggestions(kind, obj, paths, findings, offline=strict)
-    if strict:
-        for path, suggestion in found:
-            findings.causes.append(Cause(path, "FieldValueInvalid", f"unknown field{suggestion}"))
-    else:
-        for path, suggestion in found:
-            text = f"unknown field: Modelgate does not check or default it{suggestion}"
-            findings.warnings.append(Warn(path, text))
+    wholes, options = review.kind.wholes, review.options
+    return None if wholes is None or not options.references else lambda obj: wholes(obj, review.view, options.settings)
 
 
 def _audit(
-    catalog: Catalog, causes: tuple[Cause, ...], warnings: tuple[Warn, ...] = (), aside: Sequence[str] = ()
+    review: ObjectReview, causes: tuple[Cause, ...], warnings: tuple[Warn, ...] = (), aside: Sequence[str] = ()
 ) -> dict[str, str]:
     """Audit annotations; the API server puts the webhook's name before each key."""
-    audit = {"catalog": catalog.digest}
+    audit = {"catalog": review.catalog.digest}
     if causes or warnings:
         audit["codes"] = ",".join(dict.fromkeys(labels(causes, warnings)))
     if aside:

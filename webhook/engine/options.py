@@ -1,18 +1,20 @@
-"""How the engine decides: strictness, what the view covers, and the deadline."""
+"""How the engine decides: strictness, what the view covers, Kubernetes' own policies, and the deadline."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from webhook.admission import Request
 from webhook.cel import RUNTIME_BUDGET
-from webhook.engine.native import Native
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.policy import Profile
 
-__all__ = ["DEFAULT_OPTIONS", "NAMESPACE", "OBJECT_BUDGET", "Checkpoint", "Options"]
+if TYPE_CHECKING:  # a server without such policies does not load the language of their documents
+    from webhook.vap import AdmissionContext, NativePolicies, PolicyResponse
+
+__all__ = ["DEFAULT_OPTIONS", "NAMESPACE", "OBJECT_BUDGET", "Checkpoint", "Native", "Options"]
 
 NAMESPACE: Final = "default"
 """The namespace in which kubectl creates an object that names none."""
@@ -21,6 +23,45 @@ OBJECT_BUDGET: Final = RUNTIME_BUDGET
 
 Checkpoint = Callable[[str], object]
 """Called with the name of each step before it runs; raises DeadlineExceeded when no time is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """Kubernetes' own policies beside Modelgate's rules, and what they can read of the cluster."""
+
+    policies: NativePolicies
+    surroundings: AdmissionContext
+
+    def may_mutate(self, request: Request) -> bool:
+        """Whether a mutating policy is about the resource of the request."""
+        return self.policies.may_mutate(request, self.surroundings)
+
+    def may_validate(self, request: Request) -> bool:
+        """Whether a validating policy is about the resource of the request."""
+        return self.policies.may_validate(request, self.surroundings)
+
+    def mutate(
+        self,
+        request: Request,
+        checkpoint: Checkpoint,
+        webhooks: Callable[[dict[str, Any] | None], dict[str, Any] | None],
+    ) -> PolicyResponse:
+        """Apply the mutating policies to the request's object; ``webhooks`` mutates it after them."""
+        return self.policies.mutate(request, self.surroundings, _interrupt(checkpoint), webhooks)
+
+    def validate(self, request: Request, checkpoint: Checkpoint) -> PolicyResponse:
+        """What the validating policies say about the request."""
+        return self.policies.validate(request, self.surroundings, _interrupt(checkpoint))
+
+
+def _interrupt(checkpoint: Checkpoint) -> Callable[[], bool]:
+    checkpoint("admission policies")
+
+    def interrupt() -> bool:
+        checkpoint("the end of admission policies")
+        return False
+
+    return interrupt
 
 
 def _no_deadline(_step: str) -> None:

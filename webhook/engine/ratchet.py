@@ -7,14 +7,15 @@ and compared; and the field that the finding names must be unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final
 
 from webhook.admission import patch
-from webhook.admission.stamp import ANNOTATION, Stamp
-from webhook.catalog import KnownKind
-from webhook.policy import FACTS, MISSING, OBJECT, SELF, Path, Policy, PolicyScope, Prepared, ValidationRule
+from webhook.admission.stamp import ANNOTATION
+from webhook.engine.filling.ownership import is_recorded, recorded_in
+from webhook.engine.review import Subject
+from webhook.policy import FACTS, MISSING, OBJECT, SELF, Path, Policy, PolicyScope, ValidationRule
 
 __all__ = ["Ratchet", "TargetNode"]
 
@@ -42,30 +43,13 @@ class TargetNode:
 
 
 class Ratchet:
-    """What one update changes.
+    """What one update of a ``subject`` changes; ``scope`` is that of the subject."""
 
-    Args:
-        kind: the kind of the object.
-        prepared: what is generated for it.
-        obj: the new object.
-        old: the stored object.
-        scope: the scope of the policy's expressions over the new object.
-        stored_scope: makes the scope over the stored object, seen as it would be judged now.
-    """
-
-    def __init__(
-        self,
-        kind: KnownKind,
-        prepared: Prepared,
-        obj: dict[str, Any],
-        old: dict[str, Any],
-        scope: PolicyScope,
-        stored_scope: Callable[[], PolicyScope],
-    ) -> None:
-        self._kind, self._prepared = kind, prepared
-        self._obj, self._old = _unstamped(obj), _unstamped(old)
-        self._filled = (_filled(old, kind.policy), _filled(obj, kind.policy))
-        self._scope, self._make_stored_scope = scope, stored_scope
+    def __init__(self, subject: Subject, scope: PolicyScope) -> None:
+        obj, old, policy = subject.obj, subject.old or {}, subject.review.kind.policy
+        self._subject, self._scope = subject, scope
+        self._prepared, self._obj, self._old = subject.review.prepared, _unstamped(obj), _unstamped(old)
+        self._filled = (_filled(old, policy), _filled(obj, policy))
         self._outside: dict[ValidationRule, bool] = {}
 
     def spares(self, rule: ValidationRule, node: TargetNode) -> bool:
@@ -94,7 +78,7 @@ class Ratchet:
         """The paths into facts that the rule reads, without facts that no object changes."""
         reads = self._prepared.reads(rule)
         paths = {path for path in (*reads.values, *reads.tests) if path[0] == FACTS}
-        return {path for path in paths if not self._kind.facts[path[1]].constant}
+        return {path for path in paths if not self._subject.review.kind.facts[path[1]].constant}
 
     def _is_same(self, keys: tuple[str, ...], *, presence: bool = False) -> bool:
         at = Path(keys)
@@ -116,7 +100,7 @@ class Ratchet:
 
     @cached_property
     def _stored_scope(self) -> PolicyScope:
-        return self._make_stored_scope()
+        return self._subject.stored_scope()
 
 
 def _is_absent(value: Any) -> bool:
@@ -150,14 +134,11 @@ def _all_below(keys: Keys, value: Any, paths: set[Keys]) -> bool:
 
 def _filled(obj: dict[str, Any], policy: Policy) -> set[Keys]:
     """The paths of values that the policy has filled in, by the object's stamp, or would replace."""
-    stamp = Stamp.read(obj)
-    recorded = {} if stamp is None else stamp.defaulted
-    values = {rule: rule.path.get(obj) for rule in policy.defaults}
+    recorded, values = recorded_in(obj), {rule: rule.path.get(obj) for rule in policy.defaults}
     return {
         rule.path.keys
         for rule, value in values.items()
-        if (rule.over is not MISSING and value == rule.over)
-        or (rule.path.text in recorded and not patch.diff(value, recorded[rule.path.text]))
+        if (rule.over is not MISSING and value == rule.over) or is_recorded(recorded, rule.path.text, value)
     }
 
 

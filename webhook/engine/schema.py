@@ -1,9 +1,9 @@
-"""What the CRD says about an object: the API server's errors in its words, metadata, and unknown fields."""
+"""What the CRD says about an object: the API server's errors in its words, and unknown fields."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from webhook.admission import Cause, Warn
@@ -11,35 +11,39 @@ from webhook.catalog import KnownKind
 from webhook.cel import Budget
 from webhook.engine.findings import Findings
 from webhook.engine.metadata import metadata_errors
+from webhook.engine.options import OBJECT_BUDGET
+from webhook.engine.review import Subject
 from webhook.policy import Path
 from webhook.schema import RULES_NOT_RUN, FieldError
 
-__all__ = ["MAX_SUGGESTIONS", "missing_spec", "suggestions", "validate_schema"]
+__all__ = ["add_unknown_fields", "missing_spec", "validate_schema"]
 
 _INDEX: Final = re.compile(r"\[\d+\]")
+
 MAX_SUGGESTIONS: Final = 100
 """Suggest spellings for at most this many unknown fields: each takes 50 µs, and all warnings share 4 KiB."""
 
 
 def validate_schema(
-    kind: KnownKind, obj: dict[str, Any], old: dict[str, Any] | None, budget: Budget
+    kind: KnownKind, obj: dict[str, Any], old: dict[str, Any] | None
 ) -> tuple[Findings, tuple[Cause, ...]]:
     """Findings of the CRD and of metadata, in the API server's words, and the errors that ratcheting hides.
 
     Those are the errors of the CRD that are not among the findings: an update does not change what they are about.
     """
-    findings = Findings()
-    errors, warnings, of_schema = kind.schema.check(obj, old, budget)
-    for error in errors:
-        if error.detail != RULES_NOT_RUN:  # it only repeats that there are other errors
-            findings.causes.append(Cause(_place(error), error.type, error.body()))
-    findings.notices += [Warn("", text) for text in warnings]
-    findings.causes += metadata_errors(obj)
+    errors, warnings, of_schema = kind.schema.check(obj, old, Budget(OBJECT_BUDGET))
+    # The error that rules were not run only repeats that there are others.
+    causes = [_cause(error) for error in errors if error.detail != RULES_NOT_RUN] + metadata_errors(obj)
+    findings = Findings(causes, [Warn("", text) for text in warnings])
     if old is None or not of_schema:
         return findings, ()
-    told = {(cause.field, cause.reason) for cause in findings.causes}
-    hidden = (each for each in of_schema if (_place(each), each.type) not in told)
-    return findings, tuple(Cause(_place(each), each.type, each.body()) for each in hidden)
+    named = {(cause.field, cause.reason) for cause in causes}
+    hidden = (error for error in of_schema if (_place(error), error.type) not in named)
+    return findings, tuple(map(_cause, hidden))
+
+
+def _cause(error: FieldError) -> Cause:
+    return Cause(_place(error), error.type, error.body())
 
 
 def _place(error: FieldError) -> str:
@@ -57,23 +61,33 @@ def missing_spec(kind: KnownKind) -> Iterator[Warn]:
         yield Warn("spec", f"is missing; the API server accepts this, but the object has no effect: {what}")
 
 
-def suggestions(
-    kind: KnownKind, obj: dict[str, Any], paths: list[str], findings: Iterable[Cause | Warn], *, offline: bool
-) -> Iterator[tuple[str, str]]:
+def add_unknown_fields(subject: Subject, findings: Findings) -> None:
+    """Add a finding for each unknown field: an error if fields are strict, else a warning."""
+    strict = subject.review.options.strict_fields
+    for path, remark in _remarks(subject, findings, offline=strict):
+        if strict:
+            findings.causes.append(Cause(path, "FieldValueInvalid", f"unknown field{remark}"))
+        else:
+            text = f"unknown field: Modelgate does not check or default it{remark}"
+            findings.warnings.append(Warn(path, text))
+
+
+def _remarks(subject: Subject, findings: Findings, *, offline: bool) -> Iterator[tuple[str, str]]:
     """Each unknown path with a remark: its new name, the later release that has it, or "; did you mean …?".
 
     The remark is "" without these, or if a finding names the field. Only ``offline`` are later releases looked up, in
     files: a cluster has one definition.
     """
-    words = {word for each in findings for word in each.message.split()} if paths else set()
-    for index, path in enumerate(paths):
+    kind = subject.review.kind
+    words = {word for finding in findings for word in finding.message.split()}
+    for index, path in enumerate(subject.unknown):
         place = _INDEX.sub("[*]", path)
-        if former := kind.policy.renamed.get(place):
-            yield path, f"; its name is now {former}"
+        if new_name := kind.policy.renamed.get(place):
+            yield path, f"; its name is now {new_name}"
             continue
         later = _of_other_release(kind, place) if offline and index < MAX_SUGGESTIONS else ""
         named = index >= MAX_SUGGESTIONS or path.rpartition(".")[2] in words
-        nearest = "" if named or later else kind.schema.suggest(obj, path)
+        nearest = "" if named or later else kind.schema.suggest(subject.review.obj, path)
         yield path, f"; did you mean {nearest}?" if nearest else later
 
 

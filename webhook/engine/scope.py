@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.admission import Malformed, Request
+from webhook.admission import Request
+from webhook.admission.errors import Malformed
 from webhook.catalog import Catalog, KnownKind, Sight
 from webhook.cel import Budget
 from webhook.cluster import ClusterView

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from errno import ENOSPC
 from typing import Final
 
-from webhook.admission import LoadError, ModelgateError, SettingsError
+from webhook.admission.errors import LoadError, ModelgateError, SettingsError
 from webhook.cel import GrammarUnavailable
 from webhook.cel.syntax import celpython
 from webhook.cli import ALIASES, COMMANDS

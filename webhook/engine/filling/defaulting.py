@@ -9,7 +9,7 @@ operator is withdrawn: the leaf goes in the same way, and no value follows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from webhook.cel.batch import ABSENT, Formula
 from webhook.engine.filling.ownership import Ownership
 from webhook.engine.metadata import is_readable
 from webhook.engine.options import OBJECT_BUDGET
+from webhook.engine.review import ObjectReview
 from webhook.policy import (
     MISSING,
     DefaultRule,
@@ -27,7 +28,6 @@ from webhook.policy import (
     Path,
     PolicyFault,
     PolicyScope,
-    Prepared,
     Withdrawn,
     field_path,
 )
@@ -41,7 +41,6 @@ SCHEMA_DEFAULT: Final = "default of the CRD schema"
 _SCALARS: Final = frozenset({str, int, float, bool})
 
 Keys = tuple[str, ...]
-ScopeOf = Callable[[dict[str, Any]], PolicyScope]
 
 
 @dataclass(slots=True)
@@ -57,7 +56,7 @@ class Normalised:
     too_costly: str
     written: dict[str, Any]
     converted: dict[str, Any]
-    rules: tuple[DefaultRule | Withdrawn, ...]
+    rules: Rules
     filled: Filled
 
     def defaults(self, steps: Iterable[patch.Step]) -> tuple[Default, ...]:
@@ -65,10 +64,11 @@ class Normalised:
         if self.converted is self.written:
             return tuple(_explain(steps, self.filled, self.rules))
         numbers = patch.steps(self.written, self.converted)
-        found = _explain(patch.steps(self.converted, self.object), self.filled, self.rules)
-        return (*(Default(field_path(keys), value, QUANTITY) for _, keys, value in numbers), *found)
+        defaults = _explain(patch.steps(self.converted, self.object), self.filled, self.rules)
+        return (*(Default(field_path(keys), value, QUANTITY) for _, keys, value in numbers), *defaults)
 
 
+Rules = tuple[DefaultRule | Withdrawn, ...]
 Filled = dict[DefaultRule, Any]
 """The values of the rules that have set their leaf."""
 
@@ -81,43 +81,33 @@ class _UndecidedError(Exception):
     """A generated function of a default has no answer: all are evaluated exactly."""
 
 
-def normalise(
-    kind: KnownKind,
-    prepared: Prepared,
-    obj: dict[str, Any],
-    scope_of: ScopeOf,
-    old: dict[str, Any] | None = None,
-) -> Normalised:
-    """Default one object.
+def normalise(review: ObjectReview) -> Normalised:
+    """Fill in the defaults of a review's object, which is never changed itself.
 
-    Args:
-        kind: the kind's schema and policy.
-        prepared: what is generated for them.
-        obj: the object as it came; never changed.
-        scope_of: makes the scope of the policy's expressions over a given state of the object.
-        old: what is stored, on an update. If its schema refuses it (it may be stored under another definition), a
-            default that cannot be evaluated is skipped.
+    If the schema refuses what is stored (it may be stored under another definition), a default that cannot be evaluated
+    is skipped.
 
     Raises:
         PolicyFault: a default could not be evaluated on an object that its schema accepts.
     """
-    written, rules, withdrawn = obj, kind.policy.defaults, kind.policy.withdrawn
-    if kind.policy.numeric_quantities:
+    kind, obj, policy = review.kind, review.obj, review.kind.policy
+    if policy.numeric_quantities:
         obj = kind.stated.with_quantities(obj)
-    if not (rules or withdrawn):
-        return Normalised(kind.schema.default(obj), {}, "", written, obj, rules, {})
-    ownership = Ownership.of(obj, old)
+    rules: Rules = (*policy.defaults, *policy.withdrawn) if policy.withdrawn else policy.defaults
+    if not rules:
+        return Normalised(kind.schema.default(obj), {}, "", review.obj, obj, rules, {})
+    ownership = Ownership.of(obj, review.old)
     # With the schema's defaults, as the validating call has it: a null in a structure would make it a user's here only.
     given = obj if ownership is None else kind.schema.default(obj)
-    bare = kind.schema.default(_without_derived(given, (*rules, *withdrawn), ownership))
+    bare = kind.schema.default(_without_derived(given, rules, ownership))
     orphans: dict[str, Any] = {}
     too_costly = ""
     try:
-        current, filled = _filled(kind, prepared, old, bare, scope_of)
-        if orphans := _orphans(kind.policy.structures, given, current):
-            others = tuple(rule for rule in rules if str(rule.path) not in orphans)
-            bare = kind.schema.default(_without_derived(given, (*others, *withdrawn), ownership))
-            current, filled = _filled(kind, prepared, old, bare, scope_of)
+        current, filled = _filled(review, bare)
+        if orphans := _orphans(policy.structures, given, current):
+            followed = tuple(rule for rule in rules if isinstance(rule, Withdrawn) or rule.path.text not in orphans)
+            bare = kind.schema.default(_without_derived(given, followed, ownership))
+            current, filled = _filled(review, bare)
     except PolicyFault:
         if not _is_refused(kind, bare):
             raise
@@ -126,7 +116,7 @@ def normalise(
     except _TooCostlyError as error:
         current, filled, orphans, too_costly = kind.schema.default(obj), {}, {}, str(error)
     new = {**orphans, **{rule.path.text: value for rule, value in filled.items()}}
-    return Normalised(current, new, too_costly, written, obj, (*rules, *withdrawn), filled)
+    return Normalised(current, new, too_costly, review.obj, obj, rules, filled)
 
 
 def _is_refused(kind: KnownKind, obj: dict[str, Any]) -> bool:
@@ -146,11 +136,11 @@ def _orphans(structures: tuple[Path, ...], obj: dict[str, Any], derived: dict[st
     engine when the model of its predictor is deleted. The structures stay recorded, and follow their source again if
     it comes back.
     """
-    found = dict[str, Any]()
+    orphans = dict[str, Any]()
     for path in structures:
         if path.get(derived) in (MISSING, None) and (value := path.get(obj)) not in (MISSING, None):
-            found[path.text] = value
-    return found
+            orphans[path.text] = value
+    return orphans
 
 
 def _without_derived(
@@ -164,37 +154,30 @@ def _without_derived(
     return obj
 
 
-def _filled(
-    kind: KnownKind, prepared: Prepared, old: dict[str, Any] | None, bare: dict[str, Any], scope_of: ScopeOf
-) -> tuple[dict[str, Any], Filled]:
+def _filled(review: ObjectReview, bare: dict[str, Any]) -> tuple[dict[str, Any], Filled]:
     """The object with the policy's defaults, and their values: by generated functions, or exactly.
 
     An installed definition may refuse a default that the catalog's accepts. Only then is each tried by itself.
     """
-    current, filled = _computed(kind, prepared, old, bare, scope_of)
-    may_refuse = filled and kind.own is not None and kind.own.may_refuse_defaults
-    if may_refuse and not _errors(kind, prepared, current) <= _errors(kind, prepared, bare):
-        return _fill(kind, prepared, old, bare, scope_of, {}, one_by_one=True)
+    current, filled = _computed(review, bare)
+    own = review.kind.own
+    if filled and own is not None and own.may_refuse_defaults and not _accepts(review, current, bare):
+        return _fill(review, bare, {}, one_by_one=True)
     return current, filled
 
 
-def _computed(
-    kind: KnownKind, prepared: Prepared, old: dict[str, Any] | None, bare: dict[str, Any], scope_of: ScopeOf
-) -> tuple[dict[str, Any], Filled]:
-    if formulas := prepared.formulas:
+def _computed(review: ObjectReview, bare: dict[str, Any]) -> tuple[dict[str, Any], Filled]:
+    if formulas := review.prepared.formulas:
         try:
-            return _fill(kind, prepared, old, bare, scope_of, formulas)
+            return _fill(review, bare, formulas)
         except _UndecidedError:
-            prepared.undecided += 1
-    return _fill(kind, prepared, old, bare, scope_of, {})
+            review.prepared.undecided += 1
+    return _fill(review, bare, {})
 
 
 def _fill(
-    kind: KnownKind,
-    prepared: Prepared,
-    old: dict[str, Any] | None,
+    review: ObjectReview,
     current: dict[str, Any],
-    scope_of: ScopeOf,
     formulas: Mapping[DefaultRule, Formula],
     *,
     one_by_one: bool = False,
@@ -204,23 +187,26 @@ def _fill(
     They are in the order of their dependencies. So after all were applied, only a few may apply anew, unless more has
     changed than single leaves. ``one_by_one``: a value that the schema refuses is not set.
     """
-    own = kind.own
+    kind, old = review.kind, review.old
+    own, defaults = kind.own, kind.policy.defaults
     aside = NOTHING_ASIDE.rules if own is None else own.aside(current, old).rules
     filled: Filled = {}
     scope: PolicyScope | None = None
-    rules, progress = kind.policy.defaults, True
+    rules, progress = defaults, True
     while progress:
-        progress, is_known = False, rules is kind.policy.defaults
+        progress, only_leaves = False, rules is defaults
         for rule in rules:
             parent = rule.path.parent(current)
-            if parent is MISSING or rule in filled or rule in aside or not _absent(rule, parent):
+            if parent is MISSING or rule in filled or rule in aside:
                 continue  # a parent is not an object: validation refuses it
+            if not rule.replaces(None if parent is None else parent.get(rule.path.keys[-1])):
+                continue
             formula = formulas.get(rule)
             if formula is not None and formula.is_plain:
                 value = formula.run({"object": current if own is None else own.seen(current)}, None)
             else:
-                scope = scope or scope_of(kind.seen(current))
-                value = _value_or_missing(rule, scope, kind, old) if formula is None else scope.computed(formula)
+                scope = scope or review.scope(kind.seen(current), old)
+                value = _value(rule, scope, review) if formula is None else scope.computed(formula)
             if value is MISSING or value is ABSENT:
                 continue
             if value is ...:
@@ -234,40 +220,29 @@ def _fill(
             # Its leaf alone, in an object that has its defaults already, brings no other default.
             is_leaf = parent is not None and value.__class__ in _SCALARS
             following = changed if is_leaf else kind.schema.default(changed)
-            is_known = is_known and following is changed and parent is not None
-            if one_by_one and not _errors(kind, prepared, following) <= _errors(kind, prepared, current):
+            only_leaves = only_leaves and following is changed and parent is not None
+            if one_by_one and not _accepts(review, following, current):
                 continue
             if own is not None and following is not changed:
                 aside = own.aside(following, old).rules
             filled[rule] = value
             current, scope, progress = following, None, True
-        rules = prepared.repeated_defaults() if is_known else kind.policy.defaults
+        rules = review.prepared.repeated_defaults() if only_leaves else defaults
     return current, filled
 
 
-def _value_or_missing(rule: DefaultRule, scope: PolicyScope, kind: KnownKind, old: dict[str, Any] | None) -> Any:
-    """As :func:`_value`.
-
-    Also MISSING if the rule cannot be evaluated, and the schema refuses the stored object or is not the catalog's.
-    """
-    try:
-        return _value(rule, scope)
-    except PolicyFault:
-        if not kind.deviates and (old is None or (is_readable(old) and not _refused(kind, old))):
-            raise
-        return MISSING
+def _accepts(review: ObjectReview, obj: dict[str, Any], before: dict[str, Any]) -> bool:
+    """Whether the definition refuses a state of the object for nothing for which it does not refuse the one before."""
+    return _errors(review, obj) <= _errors(review, before)
 
 
-def _errors(kind: KnownKind, prepared: Prepared, obj: dict[str, Any]) -> frozenset[str]:
-    """The errors for which an installed definition refuses an object."""
-    decoded = kind.schema.decode(obj)
-    if decoded.is_clean and prepared.schema_rules_hold(decoded.object, None, OBJECT_BUDGET):
+def _errors(review: ObjectReview, obj: dict[str, Any]) -> frozenset[str]:
+    """The errors for which the definition refuses an object."""
+    schema = review.kind.schema
+    decoded = schema.decode(obj)
+    if decoded.is_clean and review.prepared.schema_rules_hold(decoded.object, None, OBJECT_BUDGET):
         return frozenset()
-    return frozenset(map(str, kind.schema.check(decoded.object).errors))
-
-
-def _refused(kind: KnownKind, obj: dict[str, Any]) -> bool:
-    return bool(kind.schema.check(kind.schema.decode(obj).object).errors)
+    return frozenset(map(str, schema.check(decoded.object).errors))
 
 
 def _known_part(kind: KnownKind, path: Path, value: dict[str, Any]) -> Any:
@@ -275,14 +250,12 @@ def _known_part(kind: KnownKind, path: Path, value: dict[str, Any]) -> Any:
     return path.get(kind.schema.prune(path.set({}, value))[0])
 
 
-def _absent(rule: DefaultRule, parent: dict[str, Any] | None) -> bool:
-    """Whether the leaf counts as absent, in the object that would have it."""
-    return rule.replaces(None if parent is None else parent.get(rule.path.keys[-1]))
+def _value(rule: DefaultRule, scope: PolicyScope, review: ObjectReview) -> Any:
+    """The value of the leaf, or MISSING if the rule does not apply.
 
-
-def _value(rule: DefaultRule, scope: PolicyScope) -> Any:
-    """The value of the leaf, or MISSING if the rule does not apply."""
-    expression = rule.when or rule.value
+    Also MISSING if the rule cannot be evaluated, and the schema refuses the stored object or is not the catalog's.
+    """
+    expression, old = rule.when or rule.value, review.old
     try:
         if rule.when is not None and scope.value(rule.when) is False:
             return MISSING
@@ -291,30 +264,32 @@ def _value(rule: DefaultRule, scope: PolicyScope) -> Any:
     except BudgetExceeded as error:
         raise _TooCostlyError(rule.code) from error
     except CelError as error:
+        if review.kind.deviates or (old is not None and (not is_readable(old) or _errors(review, old))):
+            return MISSING
         raise PolicyFault(rule.code, rule.path.text, expression.source, error) from error
 
 
-def _explain(steps: Iterable[patch.Step], filled: Filled, rules: tuple[DefaultRule | Withdrawn, ...]) -> list[Default]:
+def _explain(steps: Iterable[patch.Step], filled: Filled, rules: Rules) -> list[Default]:
     """One entry per leaf that differs, in the order of the object."""
     by_keys = {rule.path.keys: rule for rule in filled}
     structures = [(f"{rule.path.text}.", rule) for rule, value in filled.items() if value.__class__ is dict]
-    found: list[Default] = []
+    defaults: list[Default] = []
     for operation, keys, new in steps:
         if operation == "remove":
             path = field_path(keys)
             gone = next((rule for rule in rules if rule.path.text == path), None)
-            found.append(Default(path, None, _reason(gone), gone.code if gone else "", removed=True))
+            defaults.append(Default(path, None, _reason(gone), gone.code if gone else "", removed=True))
             continue
         for leaf, value in leaves(keys, new) if new.__class__ is dict else ((keys, new),):
             rule = by_keys.get(leaf)
             path = field_path(leaf) if rule is None else rule.path.text
             if rule is None and structures:
-                rule = next((each for start, each in structures if path.startswith(start)), None)
+                rule = next((above for start, above in structures if path.startswith(start)), None)
             if rule is None:
-                found.append(Default(path, value, SCHEMA_DEFAULT))
+                defaults.append(Default(path, value, SCHEMA_DEFAULT))
             else:
-                found.append(Default(path, value, rule.because, rule.code))
-    return found
+                defaults.append(Default(path, value, rule.because, rule.code))
+    return defaults
 
 
 def _reason(gone: DefaultRule | Withdrawn | None) -> str:

@@ -23,7 +23,7 @@ from webhook.admission import patch
 from webhook.admission.stamp import ANNOTATION, Stamp
 from webhook.policy import MISSING, DefaultRule, Path, Withdrawn
 
-__all__ = ["LAST_APPLIED", "Ownership"]
+__all__ = ["LAST_APPLIED", "Ownership", "is_recorded", "recorded_in"]
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -46,8 +46,8 @@ class Ownership:
     def __init__(self, obj: dict[str, Any], old: dict[str, Any] | None) -> None:
         self._obj, self._old = obj, old
         self._kept = old is not None and _STAMP.get(obj) == _STAMP.get(old)
-        self._stored = {} if old is None else _record(old)
-        self._sent = {} if self._kept else _record(obj)
+        self._stored = {} if old is None else recorded_in(old)
+        self._sent = {} if self._kept else recorded_in(obj)
 
     @classmethod
     def of(cls, obj: dict[str, Any], old: dict[str, Any] | None) -> Ownership | None:
@@ -57,9 +57,9 @@ class Ownership:
     def is_derived(self, rule: DefaultRule | Withdrawn, value: Any) -> bool:
         """Whether the value of a rule's leaf is one that the gate has filled in, and no user has written."""
         path = rule.path.text
-        if _holds(self._sent, path, value):
+        if is_recorded(self._sent, path, value):
             return True
-        return _holds(self._stored, path, value) and not self._is_written(rule, value)
+        return is_recorded(self._stored, path, value) and not self._is_written(rule, value)
 
     def _is_written(self, rule: DefaultRule | Withdrawn, value: Any) -> bool:
         return bool(self._owners(rule)) or self._is_applied(rule.path, value)
@@ -88,7 +88,7 @@ class Ownership:
         # A null in the file is a field that is absent, or has its default.
         if any(step.op != "add" and Path(step.keys).get(applied) is not None for step in patch.steps(applied, value)):
             return False
-        return not _holds(_record(self._file), path.text, value)
+        return not is_recorded(recorded_in(self._file), path.text, value)
 
     @cached_property
     def _file(self) -> dict[str, Any]:
@@ -100,12 +100,14 @@ class Ownership:
         return file if isinstance(file, dict) else {}
 
 
-def _record(obj: Mapping[str, Any]) -> dict[str, Any]:
+def recorded_in(obj: Mapping[str, Any]) -> dict[str, Any]:
+    """What the stamp of an object records as filled in, by path."""
     stamp = Stamp.read(obj)
     return {} if stamp is None else stamp.defaulted
 
 
-def _holds(record: Mapping[str, Any], path: str, value: Any) -> bool:
+def is_recorded(record: Mapping[str, Any], path: str, value: Any) -> bool:
+    """Whether a record has this value for a path."""
     return path in record and not patch.diff(value, record[path])
 
 

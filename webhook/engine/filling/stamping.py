@@ -11,48 +11,30 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from webhook.admission import Cause, Decision, Request, Warn
+from webhook.admission import Cause, Decision, Warn
 from webhook.admission.stamp import ANNOTATION, Stamp, canonical
-from webhook.catalog import Catalog, KnownKind
-from webhook.cluster import ClusterView
-from webhook.engine.bound import over_bound
+from webhook.catalog import Catalog
 from webhook.engine.filling.defaulting import Normalised, normalise
 from webhook.engine.judgement import Judgement, judge
-from webhook.engine.options import Options
-from webhook.engine.scope import scope_of
-from webhook.policy import PolicyScope, Profile
+from webhook.engine.review import ObjectReview
+from webhook.policy import Profile
 
-__all__ = ["normalised", "stamp_of", "stamped", "tolerated", "with_checked_stamp"]
+__all__ = ["stamp_of", "stamped", "tolerated", "with_checked_stamp"]
 
 FIELD = f"metadata.annotations[{ANNOTATION}]"
 
 
-def normalised(
-    kind: KnownKind, request: Request, obj: dict[str, Any], catalog: Catalog, view: ClusterView, options: Options
-) -> Normalised:
-    """The request's object with every default."""
-    old, prepared = request.old_object, catalog.prepared(kind)
-
-    def scope(current: dict[str, Any]) -> PolicyScope:
-        return scope_of(kind, prepared, request, current, old, view, options.settings)
-
-    return normalise(kind, prepared, obj, scope, old)
-
-
-def tolerated(
-    judgement: Judgement, request: Request, catalog: Catalog, view: ClusterView, options: Options
-) -> tuple[Cause, ...]:
-    """What is wrong with an object that ratcheting alone lets pass; ``judgement`` is of the request.
+def tolerated(judgement: Judgement, review: ObjectReview) -> tuple[Cause, ...]:
+    """What is wrong with an object that ratcheting alone lets pass; ``judgement`` is of the same review.
 
     Its stamp matches nothing, so a reader of stamped objects never acts on it. The stored stamp does not help: it may
     have been forged while the gate was missed.
     """
-    if not options.profile.denies:
+    if not review.options.profile.denies:
         return ()
     if judgement.hidden or not judgement.spared:
         return judgement.hidden
-    options = replace(options, strict_fields=False)  # whatever is stored has no unknown field
-    return judge(replace(request, operation="CREATE", old_object=None), catalog, view, options).decision.causes
+    return judge(review.as_created()).decision.causes
 
 
 def stamp_of(result: Normalised, catalog: Catalog, profile: Profile, *, valid: bool) -> Stamp:
@@ -73,66 +55,50 @@ def stamped(obj: dict[str, Any], stamp: Stamp) -> dict[str, Any]:
     return {**obj, "metadata": {**metadata, "annotations": {**(annotations or {}), ANNOTATION: text}}}
 
 
-def with_checked_stamp(
-    judgement: Judgement, request: Request, catalog: Catalog, view: ClusterView, options: Options
-) -> Decision:
+def with_checked_stamp(judgement: Judgement, review: ObjectReview) -> Decision:
     """The decision with what is wrong with the stamp: a cause under strict, else a warning."""
-    decision = judgement.decision
-    kind = judgement.kind
-    if kind is None or kind.foreign or decision.causes or options.written(request):
+    decision, options = judgement.decision, review.options
+    if review.kind.foreign or decision.causes or options.written(review.request):
         return decision
-    stamp = _new_claim(request)
+    stamp = _new_claim(review)
     if stamp is None:
         return decision
     options.checkpoint("stamp")
-    why = _falsehood(kind, stamp, judgement, request, catalog, view, options)
+    why = _falsehood(stamp, judgement, review)
     if why and options.profile is Profile.STRICT:
         return replace(decision, causes=(Cause(FIELD, "FieldValueForbidden", f"Forbidden: {why}"),))
-    why = why or _label_mismatch(stamp, catalog, options)
+    why = why or _label_mismatch(stamp, review)
     return replace(decision, warnings=(*decision.warnings, Warn(FIELD, why))) if why else decision
 
 
-def _new_claim(request: Request) -> Stamp | None:
+def _new_claim(review: ObjectReview) -> Stamp | None:
     """The stamp, if it says of this specification what the stored object does not."""
-    if request.object is None:
+    stamp, old = Stamp.read(review.obj), review.old
+    if stamp is None or not stamp.spec or not stamp.matches(review.obj):
         return None
-    stamp = Stamp.read(request.object)
-    if stamp is None or not stamp.spec or not stamp.matches(request.object):
-        return None
-    stored = None if request.old_object is None else Stamp.read(request.old_object)
-    if stored == stamp and request.old_object is not None and stamp.matches(request.old_object):
-        return None
-    return stamp
+    return None if old is not None and Stamp.read(old) == stamp and stamp.matches(old) else stamp
 
 
-def _falsehood(
-    kind: KnownKind,
-    stamp: Stamp,
-    judgement: Judgement,
-    request: Request,
-    catalog: Catalog,
-    view: ClusterView,
-    options: Options,
-) -> str:
+def _falsehood(stamp: Stamp, judgement: Judgement, review: ObjectReview) -> str:
     """Why ``mutate`` would not have written the stamp; empty if it would."""
-    assert request.object is not None
     start, end = "is not the stamp that Modelgate writes for this object: ", "; remove the annotation and apply again"
-    if over_bound(kind, request) is not None:
+    if review.too_large is not None:
         return f"{start}the object is too large to be judged{end}"
-    result = normalised(kind, request, request.object, catalog, view, options)
+    result = normalise(review)
     if result.too_costly or not stamp.matches(result.object):
         return f"{start}defaults are missing{end}"
     if canonical(result.recorded) != canonical(stamp.defaulted):
         return f"{start}its record of defaults is wrong{end}"
-    if tolerated(judgement, request, catalog, view, options):
+    if tolerated(judgement, review):
         return f"{start}the object is invalid, and only passes because it is stored like this{end}"
     return ""
 
 
-def _label_mismatch(stamp: Stamp, catalog: Catalog, options: Options) -> str:
+def _label_mismatch(stamp: Stamp, review: ObjectReview) -> str:
     """Another catalog or profile than this gate's. Replicas differ during a rollout, so it never refuses."""
-    if stamp.catalog != catalog.digest:
-        return f'is of catalog "{stamp.catalog}", but this gate has catalog {catalog.digest}'
-    if stamp.profile != options.profile:
-        return f'is of profile "{stamp.profile}", but this gate judges by profile {options.profile}'
+    digest, profile = review.catalog.digest, review.options.profile
+    if stamp.catalog != digest:
+        return f'is of catalog "{stamp.catalog}", but this gate has catalog {digest}'
+    if stamp.profile != profile:
+        return f'is of profile "{stamp.profile}", but this gate judges by profile {profile}'
     return ""

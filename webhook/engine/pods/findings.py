@@ -10,11 +10,10 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 from webhook.admission import Cause, Warn, cut_end
-from webhook.engine.findings import Findings
+from webhook.engine.findings import MAX_FINDINGS, MESSAGE, Findings
 from webhook.engine.options import Options
 from webhook.engine.pods.seen import RIGHT
 from webhook.engine.pods.whole import Fault, Pod
-from webhook.engine.rules import MAX_FINDINGS, MESSAGE
 from webhook.facts import Whole, Wholes
 from webhook.kubernetes import Place, Spot, is_clean, parts, spots, validate, warned
 from webhook.policy import Prepared, Profile

@@ -1,4 +1,7 @@
-"""Fill in defaults and stamp the result, beside Kubernetes' own mutating policies."""
+"""The decisions about one request: ``mutate`` fills in defaults and stamps the object, ``validate`` names its faults.
+
+Kubernetes' own policies take part in both, as they would in a cluster.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,16 @@ from webhook.admission import Decision, Default, Request, Warn, patch
 from webhook.admission.stamp import ANNOTATION, UNSTAMPED
 from webhook.catalog import Catalog
 from webhook.cluster import ClusterView
-from webhook.engine.bound import over_bound
-from webhook.engine.filling.stamping import normalised, stamp_of, stamped, tolerated
+from webhook.engine.filling.defaulting import normalise
+from webhook.engine.filling.stamping import stamp_of, stamped, tolerated, with_checked_stamp
+from webhook.engine.findings import refusals_as_warnings
 from webhook.engine.judgement import judge
-from webhook.engine.native import refusals_as_warnings
 from webhook.engine.options import DEFAULT_OPTIONS, Options
+from webhook.engine.review import ObjectReview, review_of
 from webhook.engine.rules import fault_cause
-from webhook.engine.scope import reviewed_kind
 from webhook.policy import PolicyFault
 
-__all__ = ["mutate"]
+__all__ = ["mutate", "validate"]
 
 _STAMP: Final = ("metadata", "annotations", ANNOTATION)
 
@@ -36,84 +39,102 @@ def mutate(request: Request, catalog: Catalog, view: ClusterView, options: Optio
         DeadlineExceeded: from ``options.checkpoint``.
     """
     if options.native is None or not options.native.may_mutate(request):
-        return _default(request, catalog, view, options)
+        return _defaulted(request.object, review_of(request, catalog, view, options))
     decisions: list[Decision] = []
 
     def webhook(obj: dict[str, Any] | None) -> dict[str, Any] | None:
         given = request if obj is request.object else replace(request, object=obj, size=0)
-        decisions.append(_default(given, catalog, view, options))
+        decisions.append(_defaulted(obj, review_of(given, catalog, view, options)))
         return decisions[-1].object
 
     verdict = options.native.mutate(request, options.checkpoint, webhook)
     if verdict.allowed:
         return _merged(decisions, verdict.object, catalog)
     if not options.profile.denies:
-        decision = _default(request, catalog, view, options)
+        decision = _defaulted(request.object, review_of(request, catalog, view, options))
         return replace(decision, warnings=(*refusals_as_warnings(verdict.causes), *decision.warnings))
     return Decision(request.object, verdict.causes)
+
+
+def validate(request: Request, catalog: Catalog, view: ClusterView, options: Options = DEFAULT_OPTIONS) -> Decision:
+    """Everything that is wrong with the object, and everything its user should know: by Modelgate's rules, by its
+    stamp, and by native policies.
+
+    Raises:
+        Malformed, Fault, DeadlineExceeded: as :func:`mutate`.
+    """
+    review = review_of(request, catalog, view, options)
+    decision = Decision(request.object) if review is None else with_checked_stamp(judge(review), review)
+    if options.native is None or not options.native.may_validate(request):
+        return decision
+    verdict = options.native.validate(request, options.checkpoint)
+    refused, warnings = verdict.causes, (*decision.warnings, *verdict.warnings)
+    if not options.profile.denies:
+        refused, warnings = (), (*refusals_as_warnings(refused), *warnings)
+    audit = {**decision.audit, **verdict.annotations}
+    return Decision(request.object, (*decision.causes, *refused), warnings, audit=audit)
 
 
 def _merged(decisions: list[Decision], obj: dict[str, Any] | None, catalog: Catalog) -> Decision:
     """The last decision with the defaults of all: the second run finds those of the first already set."""
     if len(decisions) == 1:
         return replace(decisions[0], object=obj, patch=None)
-    defaults = tuple({item.path: item for each in decisions for item in each.defaults}.values())
+    defaults = tuple({item.path: item for decision in decisions for item in decision.defaults}.values())
     audit = _audit(catalog, defaults) if decisions[-1].audit else {}
     return replace(decisions[-1], object=obj, defaults=defaults, audit=audit, patch=None)
 
 
-def _default(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> Decision:
-    kind, obj = reviewed_kind(request, catalog), request.object
-    if kind is None or obj is None or over_bound(kind, request) is not None:
+def _defaulted(obj: dict[str, Any] | None, review: ObjectReview | None) -> Decision:
+    """The decision of Modelgate alone about a request's object; without a review, it stays as it is."""
+    if review is None or review.too_large is not None:
         return Decision(obj)
-    if kind.foreign:
-        return Decision(kind.schema.default(obj))
+    options = review.options
+    if review.kind.foreign:
+        return Decision(review.kind.schema.default(review.obj))
     options.checkpoint("defaults")
     try:
-        result = normalised(kind, request, obj, catalog, view, options)
+        result = normalise(review)
     except PolicyFault as fault:
         if not options.faults_told:
             raise
         return Decision(obj, (fault_cause(fault),))
     options.checkpoint("stamp")
-    valid, faults = (
-        (True, []) if request.operation == "CREATE" else _standing(request, result.object, catalog, view, options)
-    )
+    valid, faults = (True, []) if review.request.operation == "CREATE" else _standing(review, result.object)
     if result.too_costly:
         valid = False
         faults = [*faults, f"the object is too large for rule {result.too_costly} to default (CEL cost limit)"]
-    found = stamped(result.object, stamp_of(result, catalog, options.profile, valid=valid))
-    steps = patch.steps(obj, found)
+    whole = stamped(result.object, stamp_of(result, review.catalog, options.profile, valid=valid))
+    steps = patch.steps(review.obj, whole)
     defaults = result.defaults(_without_stamp(steps))
     warnings = tuple([Warn("", f"{UNSTAMPED}{fault}") for fault in faults])
-    return Decision(found, (), warnings, defaults, _audit(catalog, defaults), patch.encoded(steps))
+    return Decision(whole, (), warnings, defaults, _audit(review.catalog, defaults), patch.encoded(steps))
 
 
 def _without_stamp(steps: list[patch.Step]) -> list[patch.Step]:
     """The steps that set defaults."""
-    found = list[patch.Step]()
+    of_defaults = list[patch.Step]()
     for step in steps:
         if step.keys == _STAMP:
             continue
         if step.keys != _STAMP[:-1] or step.op == "remove":
-            found.append(step)
+            of_defaults.append(step)
         elif value := {key: item for key, item in step.value.items() if key != ANNOTATION}:
-            found.append(step._replace(value=value))
-    return found
+            of_defaults.append(step._replace(value=value))
+    return of_defaults
 
 
-def _standing(
-    request: Request, obj: dict[str, Any], catalog: Catalog, view: ClusterView, options: Options
-) -> tuple[bool, list[str]]:
+def _standing(review: ObjectReview, obj: dict[str, Any]) -> tuple[bool, list[str]]:
     """Whether an update may be stamped, and why not; without a reason, validation refuses it and says why.
 
     An object that is created needs no judgement: it is valid, or it is not stored.
     """
-    after = replace(request, object=obj, size=0)
-    judgement = judge(after, catalog, view, options)
+    after = review.of_state(obj)
+    if after is None:
+        return True, []
+    judgement = judge(after)
     if judgement.decision.causes:
         return False, []
-    faults = [str(cause) for cause in tolerated(judgement, after, catalog, view, options)]
+    faults = [str(cause) for cause in tolerated(judgement, after)]
     return not faults, faults
 
 
