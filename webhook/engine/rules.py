@@ -17,7 +17,8 @@ from webhook.engine.metadata import is_readable
 from webhook.engine.options import Options
 from webhook.engine.ratchet import Ratchet, TargetNode
 from webhook.golang.fmt import GoStrings
-from webhook.policy import MISSING, Path, PolicyFault, PolicyScope, Prepared, ValidationRule, field_path
+from webhook.ground.fieldpath import field_path
+from webhook.policy import MISSING, Path, PolicyFault, PolicyScope, Prepared, ValidationRule
 from webhook.schema import OMIT, FieldError
 
 __all__ = ["MAX_FINDINGS", "Subject", "fault_cause", "validate_rules"]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
+from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.kubernetes.judge import DATA
 from webhook.schema import SchemaNode
 
@@ -70,7 +71,7 @@ class Spot(NamedTuple):
 
     place: Place
     value: Any
-    path: str
+    path: FieldPath
 
 
 def pod_places(root: SchemaNode, declared: Mapping[tuple[str, ...], tuple[str, bool]]) -> Place | None:
@@ -197,20 +198,28 @@ _CONFIRMED: Final[Mapping[str, Callable[[SchemaNode], bool]]] = {
 
 
 def parts(place: Place, value: Any) -> Any:
-    """The value without what no type of pods has, above its first parts of pods: what their verdict depends on."""
+    """The value without what no type of pods has, above its first parts of pods: what their verdict depends on.
+
+    None if no part is there.
+    """
     if place.kind or place.each is not None or value.__class__ is not dict:
-        return value
-    return {key: parts(child, value[key]) for key, child in place.children.items() if key in value}
+        return value if value.__class__ is dict or value.__class__ is list else None
+    below = dict[str, Any]()
+    for key, child in place.children.items():
+        part = parts(child, value[key]) if key in value else None
+        if part is not None:
+            below[key] = part
+    return below or None
 
 
-def spots(place: Place, value: Any, path: str = "") -> list[Spot]:
+def spots(place: Place, value: Any, path: FieldPath = ROOT) -> list[Spot]:
     """The values of an object that have a type of pods, in the order of the object."""
     found = list[Spot]()
     _collect(place, value, path, found)
     return found
 
 
-def _collect(place: Place, value: Any, path: str, found: list[Spot]) -> None:
+def _collect(place: Place, value: Any, path: FieldPath, found: list[Spot]) -> None:
     if place.kind:
         found.append(Spot(place, value, path))
     children, each = place.children, place.each
@@ -218,7 +227,7 @@ def _collect(place: Place, value: Any, path: str, found: list[Spot]) -> None:
         for key, item in value.items():
             below = children.get(key, each)
             if below is not None:
-                _collect(below, item, f"{path}.{key}" if path else key, found)
+                _collect(below, item, path.child(key), found)
     elif each is not None and value.__class__ is list:
         for index, item in enumerate(value):
-            _collect(each, item, f"{path}[{index}]", found)
+            _collect(each, item, path.index(index), found)

@@ -20,6 +20,7 @@ from webhook.cel.batch import ABSENT, Formula
 from webhook.engine.filling.ownership import Ownership
 from webhook.engine.metadata import is_readable
 from webhook.engine.options import OBJECT_BUDGET
+from webhook.ground.fieldpath import field_path
 from webhook.policy import (
     MISSING,
     DefaultRule,
@@ -29,7 +30,6 @@ from webhook.policy import (
     PolicyScope,
     Prepared,
     Withdrawn,
-    field_path,
 )
 from webhook.schema import DecodeError
 

@@ -15,13 +15,13 @@ from webhook.cel.values import escape
 from webhook.cluster import ClusterView
 from webhook.engine import POD_CODES
 from webhook.facts.settings import Settings
+from webhook.ground.fieldpath import field_keys, field_path
 from webhook.kubernetes import pod_places, spots
 from webhook.library.unknown.narrowing import NOTHING, Narrowing, Undecided, is_read, tells
 from webhook.library.unknown.standins import filled, name_of, restored
 from webhook.library.unknown.substitution import Keys, unknown_in
 from webhook.library.unknown.world import NAMES, World, any_meet
-from webhook.manifests.places import keys
-from webhook.policy import SELF, Reads, ValidationRule, field_path
+from webhook.policy import SELF, Reads, ValidationRule
 from webhook.schema import FieldError, RuleNode, RuleRun
 
 __all__ = ["Unjudged"]
@@ -117,7 +117,7 @@ class _Findings:
 
     def _is_about(self, found: Cause | Warn) -> bool:
         """Whether a finding is about an unknown value, or about something above it that it decides."""
-        at = tuple(keys(found.field))
+        at = tuple(field_keys(found.field))
         for path in self._paths:
             above = path[: len(at)] == at
             if at[: len(path)] == path or (above and at[:1] == ("metadata",) and not found.code):
@@ -131,7 +131,7 @@ class _Findings:
         if found.code in POD_CODES:
             return any(_is_within(found.field, [each]) for each in self._pods)
         rules = () if self._kind is None or not found.code else self._kind.policy.validations
-        at = tuple(keys(found.field))
+        at = tuple(field_keys(found.field))
         read = any(rule.code == found.code and _is_at(rule, at) and self._is_read(rule, at) for rule in rules)
         return read or (found.field, found.message) in self._tainted
 
@@ -157,7 +157,7 @@ class _Findings:
     def _pods(self) -> list[Keys]:
         """The pods and parts of pods with an unknown value: what Kubernetes says of one field depends on others."""
         place = None if self._kind is None else pod_places(self._kind.schema.root, self._kind.policy.pod_types)
-        paths = [] if place is None else [tuple(keys(spot.path)) for spot in spots(place, self._judged)]
+        paths = [] if place is None else [tuple(field_keys(str(spot.path))) for spot in spots(place, self._judged)]
         return [each for each in paths if any_meet(self._paths, [each])]
 
     @cached_property
@@ -196,5 +196,5 @@ def _is_at(rule: ValidationRule, at: Keys) -> bool:
 
 
 def _is_within(field: str, places: Collection[Keys]) -> bool:
-    at = tuple(keys(field))
+    at = tuple(field_keys(field))
     return any(at[: len(each)] == each for each in places)

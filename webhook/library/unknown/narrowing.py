@@ -13,6 +13,7 @@ from webhook.cel import Budget, CelError
 from webhook.cluster import ClusterView, Kind
 from webhook.facts import inputs_of
 from webhook.facts.settings import Settings
+from webhook.ground.fieldpath import field_path
 from webhook.library.unknown.substitution import Keys
 from webhook.library.unknown.world import Watched, World, any_meet
 from webhook.policy import (
@@ -26,7 +27,6 @@ from webhook.policy import (
     Prepared,
     Reads,
     ValidationRule,
-    field_path,
 )
 
 __all__ = ["NOTHING", "Narrowing", "Undecided", "is_read", "tells"]
