@@ -73,7 +73,7 @@ def check_ports(judge: Judge, container: Json, path: FieldPath) -> None:
 
 
 def check_port_list(judge: Judge, ports: list[Any], path: FieldPath) -> None:
-    """The ports of a container that is not known."""
+    """The ports of an unknown container."""
     check_ports(judge, {"ports": ports}, path)
     for index, port in structs({"ports": ports}, "ports"):
         walk(judge, "ContainerPort", port, path.index(index))
@@ -129,10 +129,8 @@ def check_init(judge: Judge, container: Json, at: FieldPath) -> None:
     for index, policy in structs(container, "resizePolicy"):
         if text(policy, "restartPolicy") == "RestartContainer":
             why = "must not be set to 'RestartContainer' for non-sidecar initContainers"
-            judge.add(
-                invalid(at.child("resizePolicy").index(index).child("restartPolicy"), "RestartContainer", why),
-                only_if_complete=True,
-            )
+            own = at.child("resizePolicy").index(index).child("restartPolicy")
+            judge.add(invalid(own, "RestartContainer", why), only_if_complete=True)
 
 
 def check_init_containers(judge: Judge, spec: Json, at: FieldPath) -> None:
@@ -159,10 +157,7 @@ def _check_host_ports(judge: Judge, containers: list[tuple[int, Json]], path: Fi
             if wanted:
                 key = f"{text(port, 'protocol') or 'TCP'}/{text(port, 'hostIP')}/{wanted}"
                 if key in seen:
-                    judge.add(
-                        duplicate(path.index(outer).child("ports").index(index).child("hostPort"), key),
-                        only_if_complete=True,
-                    )
+                    judge.add(duplicate(path.index(outer).child("ports").index(index).child("hostPort"), key))
                 seen.add(key)
 
 

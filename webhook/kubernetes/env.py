@@ -16,7 +16,7 @@ __all__ = ["check_field_ref", "check_resource_ref"]
 
 _problems_of_name: Final = FORMATS["envName"][1]
 _ENV: Final[list[str]] = DATA["fieldPaths"]["env"]
-_KNOWN: Final = frozenset(DATA["fieldPaths"]["known"])
+_FIELDS: Final = frozenset(DATA["fieldPaths"]["known"])
 _RESOURCES: Final[list[str]] = DATA["fieldPaths"]["resources"]
 _HUGE: Final = ("requests.hugepages-", "limits.hugepages-")
 _SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
@@ -40,26 +40,26 @@ def _variable(judge: Judge, value: Json, at: FieldPath) -> None:
     source = value.get("valueFrom")
     if not isinstance(source, dict):
         return
-    path, found = at.child("valueFrom"), sum(isinstance(source.get(key), dict) for key in _SOURCES)
+    path, sources = at.child("valueFrom"), sum(isinstance(source.get(key), dict) for key in _SOURCES)
     file = field(source, "fileKeyRef")
     if file is not None:
         judge.pod.files.append((path.child("fileKeyRef", "volumeName"), text(file, "volumeName")))
-    if not found:
+    if not sources:
         names = "`fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
         judge.add(invalid(path, "", f"must specify one of: {names}"), only_if_complete=True)
     elif text(value, "value"):
         judge.add(invalid(path, "", "may not be specified when `value` is not empty"))
-    elif found > 1:
+    elif sources > 1:
         judge.add(invalid(path, "", "may not have more than one field specified at a time"))
 
 
 @rule("EnvFromSource")
 def _source(judge: Judge, value: Json, at: FieldPath) -> None:
     path = at.parent or at
-    found = sum(isinstance(value.get(key), dict) for key in ("configMapRef", "secretRef"))
-    if not found:
+    sources = sum(isinstance(value.get(key), dict) for key in ("configMapRef", "secretRef"))
+    if not sources:
         judge.add(invalid(path, "", "must specify one of: `configMapRef` or `secretRef`"))
-    elif found > 1:
+    elif sources > 1:
         judge.add(invalid(path, "", "may not have more than one field specified at a time"))
 
 
@@ -93,9 +93,9 @@ def _unknown_field(path: str, version: str) -> str:
         return f"unsupported pod version: {version}"
     base, key = _subscript(path)
     if key is not None:
-        known = base in ("metadata.annotations", "metadata.labels")
-        return "" if known else f"field label does not support subscript: {path}"
-    return "" if path in _KNOWN or path == "spec.host" else f"field label not supported: {path}"
+        is_map = base in ("metadata.annotations", "metadata.labels")
+        return "" if is_map else f"field label does not support subscript: {path}"
+    return "" if path in _FIELDS or path == "spec.host" else f"field label not supported: {path}"
 
 
 def _subscript(path: str) -> tuple[str, str | None]:

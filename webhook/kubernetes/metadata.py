@@ -70,9 +70,8 @@ def check_pod_annotations(judge: Judge, meta: Json, spec: Json, path: FieldPath)
             if name not in names:
                 judge.add(invalid(path.key(key), name, "container not found"), only_if_complete=True)
             if note not in ("", "runtime/default", "unconfined") and not note.startswith(_LOCAL):
-                judge.add(
-                    invalid(path.key(key), note, f"invalid AppArmor profile name: {quote(note)}"), only_if_complete=True
-                )
+                why = f"invalid AppArmor profile name: {quote(note)}"
+                judge.add(invalid(path.key(key), note, why), only_if_complete=True)
 
 
 def _check_tolerations(judge: Judge, note: str, path: FieldPath) -> None:

@@ -176,9 +176,9 @@ def _dns(judge: Judge, value: Json, at: FieldPath) -> None:
             judge.add(required(at.child("options").index(index), "must not be empty"), only_if_complete=True)
 
 
-def check_gates(judge: Judge, spec: Json, path: FieldPath) -> None:
+def check_gates(judge: Judge, spec: Json, at: FieldPath) -> None:
     """``validateSchedulingGates``."""
-    seen: set[str] = set()
+    path, seen = at.child("schedulingGates"), set[str]()
     for index, gate in structs(spec, "schedulingGates"):
         name = text(gate, "name")
         for problem in label_key(name):
@@ -206,12 +206,12 @@ def check_claims(judge: Judge, spec: Json, path: FieldPath) -> None:
 
 @rule("PodResourceClaim")
 def _claim(judge: Judge, value: Json, at: FieldPath) -> None:
-    found = sum(isinstance(value.get(key), str) for key in ("resourceClaimName", "resourceClaimTemplateName"))
+    names = sum(isinstance(value.get(key), str) for key in ("resourceClaimName", "resourceClaimTemplateName"))
     shown = go_struct(value | {"name": text(value, "name")}, _CLAIM)
-    if found > 1:
+    if names > 1:
         why = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
         judge.add(invalid(at, shown, why))
-    elif not found:
+    elif not names:
         why = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
         judge.add(invalid(at, shown, why), only_if_complete=True)
 
@@ -236,11 +236,8 @@ _BY_FIELD: Final[tuple[tuple[str, Rule], ...]] = (
     ("ephemeralContainers", check_ephemeral),
     ("resources", check_pod_resources),
     ("overhead", check_overhead),
-    ("schedulingGates", lambda judge, value, at: check_gates(judge, value, at.child("schedulingGates"))),
+    ("schedulingGates", check_gates),
     ("securityContext", check_sysctls),
-    (
-        "topologySpreadConstraints",
-        lambda judge, value, at: check_spread(judge, value, at.child("topologySpreadConstraints")),
-    ),
+    ("topologySpreadConstraints", check_spread),
 )
-"""What is asked of one field of a pod."""
+"""The checks of a field of a pod that is present."""

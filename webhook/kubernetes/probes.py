@@ -29,10 +29,8 @@ def check_probes(judge: Judge, container: Json, at: FieldPath) -> None:
 def forbid_probes(judge: Judge, container: Json, at: FieldPath) -> None:
     for key in ("lifecycle", *PROBES):
         if _is_set(container, key):
-            judge.add(
-                forbidden(at.child(key), "may not be set for init containers without restartPolicy=Always"),
-                only_if_complete=True,
-            )
+            why = "may not be set for init containers without restartPolicy=Always"
+            judge.add(forbidden(at.child(key), why), only_if_complete=True)
 
 
 def _is_set(container: Json, key: str) -> bool:

@@ -94,13 +94,11 @@ def _check_token(judge: Judge, token: Json | None, at: FieldPath, volume: FieldP
     """Kubernetes gives the errors of ``path`` at the volume."""
     if token is None:
         return
-    seconds = number(token, "expirationSeconds")
+    seconds, own = number(token, "expirationSeconds"), at.child("expirationSeconds")
     if seconds is not None and seconds < 600:
-        judge.add(invalid(at.child("expirationSeconds"), seconds, "may not specify a duration less than 10 minutes"))
+        judge.add(invalid(own, seconds, "may not specify a duration less than 10 minutes"))
     if seconds is not None and seconds > 2**32:
-        judge.add(
-            invalid(at.child("expirationSeconds"), seconds, "may not specify a duration larger than 2^32 seconds")
-        )
+        judge.add(invalid(own, seconds, "may not specify a duration larger than 2^32 seconds"))
     walk(judge, "ServiceAccountTokenProjection", token, volume)
 
 
@@ -134,7 +132,7 @@ def _printed(selector: Json | None) -> Json | None:
     """A label selector as Go prints it: the key and the operator of a requirement are never left out."""
     if selector is None or "matchExpressions" not in selector:
         return selector
-    requirements = [{"key": "", "operator": ""} | each for _, each in structs(selector, "matchExpressions")]
+    requirements = [{"key": "", "operator": ""} | item for _, item in structs(selector, "matchExpressions")]
     return selector | {"matchExpressions": requirements}
 
 

@@ -122,10 +122,8 @@ def _value(amount: Quantity) -> int:
 def _check_request(judge: Judge, name: str, amount: Quantity, limit: Quantity | None, at: FieldPath) -> None:
     if limit is None:
         if not _can_overcommit(name):
-            judge.add(
-                required(at.child("limits"), "Limit must be set for non overcommitable resources"),
-                only_if_complete=True,
-            )
+            why = "Limit must be set for non overcommitable resources"
+            judge.add(required(at.child("limits"), why), only_if_complete=True)
     elif amount.compare(limit) and not _can_overcommit(name):
         judge.add(invalid(at.child("requests"), str(amount), f"must be equal to {name} limit of {limit}"))
     elif amount.compare(limit) > 0:
@@ -140,13 +138,10 @@ def _claims(judge: Judge, value: Json, path: FieldPath) -> None:
             judge.add(required(own))
             continue
         _claim(judge, name, text(claim, "request"), own, seen)
-        known = judge.pod.claims
-        if name not in known:
-            names = f": {', '.join(sorted(known))}" if known else " which is empty"
-            judge.add(
-                not_found(own, name, f"must be one of the names in pod.spec.resourceClaims{names}"),
-                only_if_complete=True,
-            )
+        if name not in judge.pod.claims:
+            names = f": {', '.join(sorted(judge.pod.claims))}" if judge.pod.claims else " which is empty"
+            why = f"must be one of the names in pod.spec.resourceClaims{names}"
+            judge.add(not_found(own, name, why), only_if_complete=True)
 
 
 def _claim(judge: Judge, name: str, request: str, path: FieldPath, seen: set[str]) -> None:
@@ -188,19 +183,17 @@ def _check_sums(judge: Judge, spec: Json, limits: Amounts, requests: Amounts, pa
     for name, total in _sums(spec, "requests").items():
         if name in requests and total.compare(requests[name]) > 0:
             why = f"must be greater than or equal to aggregate container requests of {total}"
-            judge.add(invalid(path.child("requests").key(name), str(requests[name]), why), only_if_complete=True)
+            judge.add(invalid(path.child("requests").key(name), str(requests[name]), why))
     for name, total in _sums(spec, "limits").items():
         if name.startswith(_HUGE) and name in limits and total.compare(limits[name]) > 0:
             why = f"must be greater than or equal to aggregate container limits of {total}"
-            judge.add(invalid(path.child("limits").key(name), str(limits[name]), why), only_if_complete=True)
+            judge.add(invalid(path.child("limits").key(name), str(limits[name]), why))
     for index, container in structs(spec, "containers"):
         for name, amount in quantities(field(container, "resources") or {}, "limits").items():
             if name in limits and amount.compare(limits[name]) > 0:
                 why = f"must be less than or equal to pod limits of {limits[name]}"
-                judge.add(
-                    invalid(path.child("containers").index(index).key(name).child("limits"), str(amount), why),
-                    only_if_complete=True,
-                )
+                own = path.child("containers").index(index).key(name).child("limits")
+                judge.add(invalid(own, str(amount), why))
 
 
 def _sums(spec: Json, kind: str) -> dict[str, Quantity]:

@@ -74,9 +74,8 @@ def _check_label_keys(judge: Judge, value: Json, at: FieldPath, *, mismatch: boo
     mismatched = texts(value, "mismatchLabelKeys") if mismatch else []
     for key, names in (("matchLabelKeys", matched), ("mismatchLabelKeys", mismatched)):
         if names and selector is None:
-            judge.add(
-                forbidden(at.child(key), "must not be specified when labelSelector is not set"), only_if_complete=True
-            )
+            why = "must not be specified when labelSelector is not set"
+            judge.add(forbidden(at.child(key), why), only_if_complete=True)
         elif names:
             for index, name in enumerate(names):
                 for problem in label_key(name):
@@ -108,18 +107,18 @@ def _spread(judge: Judge, value: Json, at: FieldPath) -> None:
     _check_label_keys(judge, value, at, mismatch=False)
 
 
-def check_spread(judge: Judge, spec: Json, path: FieldPath) -> None:
+def check_spread(judge: Judge, spec: Json, at: FieldPath) -> None:
     """No two constraints may have one topology key and one action."""
     if judge.part:
         return
     pairs = [
-        (index, text(each, "topologyKey"), text(each, "whenUnsatisfiable"))
-        for index, each in structs(spec, "topologySpreadConstraints")
+        (index, text(constraint, "topologyKey"), text(constraint, "whenUnsatisfiable"))
+        for index, constraint in structs(spec, "topologySpreadConstraints")
     ]
     for position, (index, key, action) in enumerate(pairs):
         if any((key, action) == other[1:] for other in pairs[position + 1 :]):
-            own = path.index(index).child("{topologyKey, whenUnsatisfiable}")
-            judge.add(duplicate(own, f"{{{key}, {action}}}"), only_if_complete=True)
+            own = at.child("topologySpreadConstraints").index(index).child("{topologyKey, whenUnsatisfiable}")
+            judge.add(duplicate(own, f"{{{key}, {action}}}"))
 
 
 @rule("Toleration")

@@ -72,10 +72,8 @@ def _shown(context: Json) -> Json:
 @rule("SecurityContext")
 def _container(judge: Judge, value: Json, at: FieldPath) -> None:
     if judge.pod.host_users and value.get("procMount") == "Unmasked":
-        judge.add(
-            invalid(at.child("procMount"), "Unmasked", "`hostUsers` must be false to use `Unmasked`"),
-            only_if_complete=True,
-        )
+        why = "`hostUsers` must be false to use `Unmasked`"
+        judge.add(invalid(at.child("procMount"), "Unmasked", why), only_if_complete=True)
     if flag(value, "allowPrivilegeEscalation") is not False:
         return
     if flag(value, "privileged"):
@@ -94,9 +92,7 @@ def _seccomp(judge: Judge, value: Json, at: FieldPath) -> None:
             shown = go_struct(value | {"type": kind}, _PROFILE)
             judge.add(invalid(path, shown, "can only be set when seccomp type is Localhost"))
     elif profile is None:
-        judge.add(
-            required(at.child("localhostProfile"), "must be set when seccomp type is Localhost"), only_if_complete=True
-        )
+        judge.add(required(path, "must be set when seccomp type is Localhost"), only_if_complete=True)
     elif isinstance(profile, str):
         for problem in relative_path(profile):
             judge.add(invalid(path, profile, problem))
@@ -194,15 +190,13 @@ def check_host_process(judge: Judge, spec: Json, at: FieldPath) -> None:
         hosts += bool(pod if own is None else own)
         if pod is not None and own is not None and pod != own:
             why = f"pod hostProcess value must be identical if both are specified, was {str(pod).lower()}"
-            judge.add(
-                invalid(path.child("securityContext", "windowsOptions", "hostProcess"), own, why), only_if_complete=True
-            )
+            judge.add(invalid(path.child("securityContext", "windowsOptions", "hostProcess"), own, why))
     if hosts and hosts != count:
         why = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
-        judge.add(invalid(at, "", why), only_if_complete=True)
+        judge.add(invalid(at, "", why))
     if hosts and not flag(spec, "hostNetwork"):
         why = "hostNetwork must be true if pod contains any hostProcess containers"
-        judge.add(invalid(at.child("hostNetwork"), False, why), only_if_complete=True)
+        judge.add(invalid(at.child("hostNetwork"), False, why))
 
 
 def _host_process(value: Json) -> bool | None:

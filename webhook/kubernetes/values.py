@@ -99,12 +99,12 @@ def _read(text: str) -> Quantity | None:
 
 def quantities(value: Json, key: str) -> dict[str, Quantity]:
     """The quantities of a ResourceList that can be read. Go reads null as 0."""
-    found = {}
+    amounts = {}
     for name, item in (field(value, key) or {}).items():
         amount = quantity(0 if item is None else item)
         if amount is not None:
-            found[name] = amount
-    return found
+            amounts[name] = amount
+    return amounts
 
 
 def go_struct(value: Json, fields: tuple[tuple[str, str], ...]) -> GoStruct:

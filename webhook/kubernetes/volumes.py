@@ -143,10 +143,8 @@ def _flocker(judge: Judge, value: Json, at: FieldPath) -> None:
 def _quobyte(judge: Judge, value: Json, at: FieldPath) -> None:
     registry = text(value, "registry")
     if registry and len(text(value, "tenant").encode()) >= 65:
-        judge.add(
-            required(at.child("tenant"), "must be a UUID and may not exceed a length of 64 characters"),
-            only_if_complete=True,
-        )
+        why = "must be a UUID and may not exceed a length of 64 characters"
+        judge.add(required(at.child("tenant"), why), only_if_complete=True)
     elif registry:
         for pair in registry.split(","):
             if not _HOST_PORT(pair):
@@ -158,10 +156,8 @@ def _quobyte(judge: Judge, value: Json, at: FieldPath) -> None:
 def _fc(judge: Judge, value: Json, at: FieldPath) -> None:
     names, ids, lun = texts(value, "targetWWNs"), texts(value, "wwids"), number(value, "lun")
     if not names and not ids:
-        judge.add(
-            required(at.child("targetWWNs"), "must specify either targetWWNs or wwids, but not both"),
-            only_if_complete=True,
-        )
+        why = "must specify either targetWWNs or wwids, but not both"
+        judge.add(required(at.child("targetWWNs"), why), only_if_complete=True)
     if names and ids:
         judge.add(invalid(at.child("targetWWNs"), names, "targetWWNs and wwids can not be specified simultaneously"))
     if names and lun is None:
@@ -237,10 +233,8 @@ def _check_modes(judge: Judge, container: Json, mount: Json, path: FieldPath) ->
         if not flag(mount, "readOnly"):
             judge.add(forbidden(own, "may only be specified when readOnly is true"), only_if_complete=True)
         if isinstance(propagation, str) and propagation != "None":
-            judge.add(
-                forbidden(own, "may only be specified when mountPropagation is None or not specified"),
-                only_if_complete=True,
-            )
+            why = "may only be specified when mountPropagation is None or not specified"
+            judge.add(forbidden(own, why), only_if_complete=True)
 
 
 def check_devices(judge: Judge, container: Json, path: FieldPath) -> None:
