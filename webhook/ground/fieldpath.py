@@ -40,12 +40,11 @@ class FieldPath:
         return FieldPath(self, "", key)
 
     def __str__(self) -> str:
-        if self.parent is None:
-            return self.name
-        above = str(self.parent)
-        if self.subscript is not None:
-            return f"{above}[{self.subscript}]"
-        return f"{above}.{self.name}" if above else self.name
+        text, path = "", self
+        while path.parent is not None:
+            text = f".{path.name}{text}" if path.subscript is None else f"[{path.subscript}]{text}"
+            path = path.parent
+        return text.removeprefix(".")
 
     def __repr__(self) -> str:
         return f"<FieldPath {self}>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from webhook.ground.fieldpath import FieldPath
@@ -115,7 +116,7 @@ def check_containers(judge: Judge, spec: Json, at: FieldPath) -> None:
         if name in names:
             judge.add(duplicate(path.index(index).child("name"), name), only_if_complete=True)
         names.add(name)
-    _check_host_ports(judge, list(structs(spec, "containers")), path)
+    _check_host_ports(judge, structs(spec, "containers"), path)
 
 
 def check_init(judge: Judge, container: Json, at: FieldPath) -> None:
@@ -147,7 +148,7 @@ def check_init_containers(judge: Judge, spec: Json, at: FieldPath) -> None:
         _check_host_ports(judge, [(0, container)], path)
 
 
-def _check_host_ports(judge: Judge, containers: list[tuple[int, Json]], path: FieldPath) -> None:
+def _check_host_ports(judge: Judge, containers: Sequence[tuple[int, Json]], path: FieldPath) -> None:
     if judge.part:
         return
     seen: set[str] = set()
@@ -163,21 +164,20 @@ def _check_host_ports(judge: Judge, containers: list[tuple[int, Json]], path: Fi
 
 def _check_restart(judge: Judge, container: Json, at: FieldPath) -> None:
     """``validateContainerRestartPolicy``."""
-    policy, rules = container.get("restartPolicy"), list(structs(container, "restartPolicyRules"))
+    policy, rules = container.get("restartPolicy"), structs(container, "restartPolicyRules")
     if policy is None:
         if rules:
             why = "must specify restartPolicy when restart rules are used"
             judge.add(required(at.child("restartPolicy"), why), only_if_complete=True)
-            _check_restart_rules(judge, rules, at, sidecar="initContainers[" in str(at))
+            if "initContainers[" not in str(at):  # of an init container, Kubernetes looks no further
+                _check_restart_rules(judge, rules, at)
         return
     if isinstance(policy, str) and policy not in _POLICIES:
         judge.add(not_supported(at.child("restartPolicy"), policy, _POLICIES))
     _check_restart_rules(judge, rules, at)
 
 
-def _check_restart_rules(judge: Judge, rules: list[tuple[int, Json]], at: FieldPath, *, sidecar: bool = False) -> None:
-    if sidecar:  # an init container without a policy: Kubernetes looks no further
-        return
+def _check_restart_rules(judge: Judge, rules: Sequence[tuple[int, Json]], at: FieldPath) -> None:
     if len(rules) > 20:
         judge.add(too_many(at.child("restartPolicyRules"), len(rules), 20))
     for index, rule_ in rules:

@@ -7,14 +7,12 @@ from typing import Any, Final
 from webhook.golang.names import label_key
 from webhook.golang.quantity import Quantity
 from webhook.ground.fieldpath import FieldPath
-from webhook.kubernetes.formats import FORMATS
 from webhook.kubernetes.judge import DATA, Judge, list_rule, rule, walk
 from webhook.kubernetes.values import Json, field, quantity, structs, text
 from webhook.schema.fielderror import invalid, not_supported, required
 
 __all__ = ["check_field_ref", "check_resource_ref"]
 
-_problems_of_name: Final = FORMATS["envName"][1]
 _ENV: Final[list[str]] = DATA["fieldPaths"]["env"]
 _FIELDS: Final = frozenset(DATA["fieldPaths"]["known"])
 _RESOURCES: Final[list[str]] = DATA["fieldPaths"]["resources"]
@@ -28,11 +26,22 @@ _SIZES_TEXT: Final = "1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei"
 
 @list_rule("EnvVar")
 def _variables(judge: Judge, variables: list[Any], path: FieldPath) -> None:
-    """A pod has many variables. Most have a right name and a text, about which there is no rule."""
-    for index, variable in structs({"env": variables}, "env"):
-        name = variable.get("name")
-        if "valueFrom" in variable or not name or name.__class__ is not str or _problems_of_name(name):
+    """A pod has many variables. Most have only a text, and their names are looked at together."""
+    texts = _count_right_texts(variables)
+    for index, variable in structs({"env": variables}, "env") if texts < len(variables) else ():
+        if not texts or "valueFrom" in variable:
             walk(judge, "EnvVar", variable, path.index(index))
+
+
+def _count_right_texts(variables: list[Any]) -> int:
+    """How many variables have no source; 0 if the name of one of these is wrong."""
+    try:
+        names = [variable["name"] for variable in variables if "valueFrom" not in variable]
+        written = "=".join(names)
+    except (KeyError, TypeError):  # absent, or of the wrong type
+        return 0
+    are_right = all(names) and written.count("=") < len(names) and written.isascii() and written.isprintable()
+    return len(names) if are_right else 0
 
 
 @rule("EnvVar")

@@ -107,8 +107,10 @@ def _seccomp_problems(note: str) -> list[str]:
 def all_containers(spec: Json, at: FieldPath, runners: tuple[str, ...] = ()) -> Iterator[tuple[FieldPath, Json]]:
     """Every container with its path, in the order of ``VisitContainersWithPath``, then the ``runners``."""
     for key in ("initContainers", "containers", "ephemeralContainers"):
-        for index, container in structs(spec, key):
-            yield at.child(key).index(index), container
+        if key in spec:
+            path = at.child(key)
+            for index, container in structs(spec, key):
+                yield path.index(index), container
     for key in runners:
         runner = field(spec, key)
         if runner is not None:

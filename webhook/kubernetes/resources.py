@@ -75,8 +75,9 @@ def check_amounts(judge: Judge, limits: Amounts, requests: Amounts, at: FieldPat
     """``validateResourceRequirements`` without its claims."""
     for kind, amounts in (("limits", limits), ("requests", requests)):
         for name, amount in amounts.items():
-            _check_name(judge, name, at.child(kind).key(name), pod=pod)
-            _check_amount(judge, name, amount, at.child(kind).key(name))
+            own = at.child(kind).key(name)
+            _check_name(judge, name, own, pod=pod)
+            _check_amount(judge, name, amount, own)
     for name, amount in requests.items():
         _check_request(judge, name, amount, limits.get(name), at)
     names = limits.keys() | requests.keys()
