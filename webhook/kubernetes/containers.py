@@ -110,13 +110,14 @@ def check_containers(judge: Judge, spec: Json, at: FieldPath) -> None:
     path, names = at.child("containers"), set[str]()
     if not spec.get("containers"):
         judge.add(required(path), only_if_complete=True)
-    for index, container in structs(spec, "containers"):
+    containers = structs(spec, "containers")
+    for index, container in containers:
         name = text(container, "name")
         check_main(judge, container, path.index(index))
         if name in names:
             judge.add(duplicate(path.index(index).child("name"), name), only_if_complete=True)
         names.add(name)
-    _check_host_ports(judge, structs(spec, "containers"), path)
+    _check_host_ports(judge, containers, path)
 
 
 def check_init(judge: Judge, container: Json, at: FieldPath) -> None:

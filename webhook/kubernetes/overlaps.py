@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from webhook.golang.strconv import quote
 from webhook.ground.fieldpath import FieldPath
-from webhook.kubernetes.metadata import all_containers
 from webhook.kubernetes.values import Json, field, number, structs, text
 
 __all__ = ["LISTING", "Warned", "conflicting_ports", "overlapping_paths"]
@@ -89,11 +88,11 @@ def _shown(file: _File) -> str:
     return f"{quote(path)} ({source})" if source else quote(path)
 
 
-def conflicting_ports(spec: Json, at: FieldPath) -> Iterator[Warned]:
+def conflicting_ports(containers: Iterable[tuple[FieldPath, Json]]) -> Iterator[Warned]:
     """Ports of all containers: two of one number or name."""
     ports: dict[tuple[int, str], list[tuple[FieldPath, int, str]]] = {}
     names: dict[str, FieldPath] = {}
-    for path, container in all_containers(spec, at):
+    for path, container in containers:
         for index, port in structs(container, "ports"):
             own, host, address = path.child("ports").index(index), number(port, "hostPort") or 0, text(port, "hostIP")
             inside, protocol, name = (

@@ -74,10 +74,10 @@ def _container(judge: Judge, value: Json, at: FieldPath) -> None:
 def check_amounts(judge: Judge, limits: Amounts, requests: Amounts, at: FieldPath, *, pod: bool = False) -> None:
     """``validateResourceRequirements`` without its claims."""
     for kind, amounts in (("limits", limits), ("requests", requests)):
+        path = at.child(kind)
         for name, amount in amounts.items():
-            own = at.child(kind).key(name)
-            _check_name(judge, name, own, pod=pod)
-            _check_amount(judge, name, amount, own)
+            _check_name(judge, name, path, pod=pod)
+            _check_amount(judge, name, amount, path)
     for name, amount in requests.items():
         _check_request(judge, name, amount, limits.get(name), at)
     names = limits.keys() | requests.keys()
@@ -91,18 +91,18 @@ def _check_name(judge: Judge, name: str, path: FieldPath, *, pod: bool) -> None:
         problems = [problem for problem in problems if problem != "must be a standard resource for containers"]
         problems = [problem for problem in problems if not problem.startswith("doesn't follow")]
         if not problems and name not in _POD and not name.startswith(_HUGE):
-            judge.add(unsupported(path, name, _POD))
+            judge.add(unsupported(path.key(name), name, _POD))
     for problem in problems:
-        judge.add(invalid(path, name, problem))
+        judge.add(invalid(path.key(name), name, problem))
 
 
 def _check_amount(judge: Judge, name: str, amount: Quantity, path: FieldPath) -> None:
     if amount.sign() < 0:
-        judge.add(invalid(path, str(amount), "must be greater than or equal to 0"))
+        judge.add(invalid(path.key(name), str(amount), "must be greater than or equal to 0"))
     if fractional(amount) and (name in _INTEGERS or _is_extended(name)):
-        judge.add(invalid(path, str(amount), "must be an integer"))
+        judge.add(invalid(path.key(name), str(amount), "must be an integer"))
     if name.startswith(_HUGE) and not _fills_pages(name, amount):
-        judge.add(invalid(path, str(amount), f"{amount} is not positive integer multiple of {name}"))
+        judge.add(invalid(path.key(name), str(amount), f"{amount} is not positive integer multiple of {name}"))
 
 
 def _fills_pages(name: str, amount: Quantity) -> bool:

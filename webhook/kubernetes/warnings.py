@@ -195,9 +195,10 @@ def resource_warnings(resources: Json, at: FieldPath) -> Iterator[Warned]:
 
 def whole_pod_warnings(spec: Json, at: FieldPath) -> Iterator[Warned]:
     """Variables and ports that hide others: none of them is certain in a part."""
-    for path, container in all_containers(spec, at):
+    containers = list(all_containers(spec, at))
+    for path, container in containers:
         yield from hidden_variables(container, path)
-    yield from conflicting_ports(spec, at)
+    yield from conflicting_ports(containers)
 
 
 def hidden_variables(container: Json, at: FieldPath) -> Iterator[Warned]:
