@@ -10,7 +10,7 @@ from tests.conformance.runner import load_ops, load_skips, run_file
 from tests.laws import examples
 from tests.shared import shared
 from webhook.ground.fieldpath import ROOT
-from webhook.kubernetes import template_warnings, validate
+from webhook.kubernetes import template_warnings, validate, warned
 from webhook.kubernetes.judge import DATA
 
 TABLES = ("hand", "generated", "upstream", "jobs", "parts")
@@ -120,3 +120,28 @@ def test_an_enormous_quantity_does_not_fail(amount):
     spec = {"resources": resources, "overhead": resources["limits"], "containers": [MAIN | {"resources": resources}]}
     validate("PodSpec", spec | {"initContainers": spec["containers"]})
     list(template_warnings({"spec": spec}, ROOT))
+
+
+def test_a_warning_of_resources_has_the_place_that_the_definition_gives_them():
+    path = ROOT.child("spec", "podResources")
+    (warning,) = warned("ResourceRequirements", {"limits": {"memory": "0.5"}}, path)
+    assert warning[0] == "spec.podResources.limits[memory]"
+
+
+def test_a_source_of_variables_that_is_not_in_a_list_has_the_place_of_its_parent():
+    (error,) = validate("EnvFromSource", {}, ROOT.child("spec", "source"))
+    assert error.field == "spec"
+
+
+@pytest.mark.parametrize(
+    "names", [["A", "B"], ["A", "="], ["", "B"], ["A=B"], ["A", "é"], ["A", "\n"], ["=", ""], [""]]
+)
+def test_the_names_of_variables_are_judged_together_as_each_by_itself(names):
+    variables = [{"name": name, "value": "x"} for name in names]
+    for more in ([], [{"name": "C", "valueFrom": {}}], [{"name": "C", "valueFrom": {"fieldRef": {}}}], [{}], [None]):
+        alone = [
+            text
+            for index, each in enumerate([*variables, *more])
+            for text in _texts("EnvVar", each or {}, path=ROOT.child("env").index(index))
+        ]
+        assert _texts("Container", {"name": "a", "image": "b", "env": [*variables, *more]}) == alone

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.kubernetes.judge import DATA
+from webhook.kubernetes.values import Json
 from webhook.schema import SchemaNode
 
 __all__ = ["DECLARED", "Place", "Spot", "parts", "pod_places", "spots"]
@@ -204,11 +205,12 @@ def parts(place: Place, value: Any) -> Any:
     """
     if place.kind or place.items is not None or value.__class__ is not dict:
         return value if value.__class__ is dict or value.__class__ is list else None
-    below = dict[str, Any]()
+    below: Json = {}
     for key, child in place.children.items():
-        part = parts(child, value[key]) if key in value else None
-        if part is not None:
-            below[key] = part
+        if key in value:
+            part = parts(child, value[key])
+            if part is not None:
+                below[key] = part
     return below or None
 
 
