@@ -107,7 +107,8 @@ def check_main(judge: Judge, container: Json, at: FieldPath) -> None:
 
 def check_containers(judge: Judge, spec: Json, at: FieldPath) -> None:
     """``validateContainers``."""
-    path, names = at.child("containers"), set[str]()
+    path = at.child("containers")
+    names: set[str] = set()
     if not spec.get("containers"):
         judge.add(required(path), only_if_complete=True)
     containers = structs(spec, "containers")

@@ -41,7 +41,8 @@ _BLOB: Final = "https://{account-name}.blob.core.windows.net/{container-name}/{d
 
 def check_volumes(judge: Judge, spec: Json, at: FieldPath) -> dict[str, Json]:
     """``ValidateVolumes``: the valid volumes by name. A mount of any other is not found."""
-    path, valid = at.child("volumes"), dict[str, Json]()
+    path = at.child("volumes")
+    valid: dict[str, Json] = {}
     for index, volume in structs(spec, "volumes"):
         name, before = text(volume, "name"), len(judge.errors)
         check_volume(judge, volume, path.index(index))

@@ -106,7 +106,8 @@ def _of_parts_and_pods(
 
     A whole that is right has no part that is wrong, so its part is not judged.
     """
-    faults, warnings = list[PodFault](), list[tuple[str, str]]()
+    faults: list[PodFault] = []
+    warnings: list[tuple[str, str]] = []
     right = {pod.whole.path for pod in pods if pod.is_right}
     for spot in spots(place, obj):
         if str(spot.path) not in right:
