@@ -20,7 +20,7 @@ from webhook.engine.pods import findings
 from webhook.engine.pods.seen import Right
 from webhook.serve.gate import Gate
 
-COLUMNS = ("without µs", "seen before µs", "never seen µs", "exactly µs")
+COLUMNS = ("without µs", "seen before µs", "never seen µs")
 
 CONFIG: objects.Json = {
     "volumes": [{"name": "shm", "emptyDir": {"medium": "Memory"}}],
@@ -62,7 +62,7 @@ def tables(*, quick: bool = False) -> list[Table]:
         raw = [objects.body(service(number, spec), number) for number in range(count)]
         sent = [objects.normalised(each, loaded, view) for each in raw]
         ask = asked(serving(Gate(catalog=loaded, view=view), raw, sent), "validate")
-        samples = warm_in_turn([_without(ask), ask, _unseen(ask), _unseen(_exactly(ask))], sent)
+        samples = warm_in_turn([_without(ask), ask, _unseen(ask)], sent)
         cells = dict(zip(COLUMNS, samples, strict=True))
         table.rows.append(Row(f"validate: InferenceService {name}, 15 KB", cells))
     return [table]
@@ -70,11 +70,6 @@ def tables(*, quick: bool = False) -> list[Table]:
 
 def _without(ask: Callable[[bytes], bytes]) -> Callable[[bytes], Any]:
     return _with(ask, judgement, "pod_findings", lambda: lambda *_: None)
-
-
-def _exactly(ask: Callable[[bytes], bytes]) -> Callable[[bytes], Any]:
-    """Without the fast way."""
-    return _with(ask, findings, "is_clean", lambda: lambda *_: False)
 
 
 def _unseen(ask: Callable[[bytes], bytes]) -> Callable[[bytes], Any]:

@@ -17,8 +17,8 @@ from webhook.cli import main
 from webhook.cli.input.configuration import configured
 from webhook.cli.manifests import outcomes
 from webhook.cli.shell.running import parser
+from webhook.ground.fieldpath import field_keys
 from webhook.library.changes import Change, changes
-from webhook.manifests.places import keys
 
 Capture = pytest.CaptureFixture[str]
 
@@ -235,7 +235,7 @@ def body(obj: dict[str, Any]) -> dict[str, Any]:
 
 def applied(obj: Any, change: Change) -> None:
     """Make one change of a leaf, with the objects above it."""
-    *above, last = keys(change.path)
+    *above, last = field_keys(change.path)
     for key in above:
         obj = obj[key] if isinstance(obj, list) else obj.setdefault(key, {})
     if change.operation == "remove":

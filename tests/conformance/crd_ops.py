@@ -11,8 +11,8 @@ from webhook.schema.crd.defaults import validate_defaults
 from webhook.schema.crd.document import validate_crd
 from webhook.schema.crd.spec import stored_version_errors, warning_problems
 from webhook.schema.crd.structure import StructureOptions, validate_completeness
-from webhook.schema.fieldpath import PathError, resolve_path
 from webhook.schema.node import build
+from webhook.schema.paths import PathError, resolve_path
 
 Case = dict[str, Any]
 

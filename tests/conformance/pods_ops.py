@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.conformance.compare import errors_differ, first, warnings_differ
 from tests.conformance.pods import FAMILY, PLACES, around, below
+from webhook.ground.fieldpath import ROOT
 from webhook.kubernetes import template_warnings, validate
 from webhook.schema import FieldError
 
@@ -27,7 +28,7 @@ def _judged(case: Case, template: Any, errors: list[FieldError]) -> str | None:
     wanted = [{"type": error["type"], "message": _message(error)} for error in case["errors"]]
     if case["errors"] or case.get("outside"):
         return errors_differ(wanted, errors)
-    told = {f"{field}: {text}" if field else text for field, text, _ in template_warnings(template, "")}
+    told = {f"{field}: {text}" if field else text for field, text, _ in template_warnings(template, ROOT)}
     recorded = {warning.replace(_PATH, "") for warning in case.get("warnings", [])}
     return first(errors_differ(wanted, errors), warnings_differ(recorded, told))
 

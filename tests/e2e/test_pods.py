@@ -16,7 +16,7 @@ from webhook import catalog, engine
 from webhook.admission import Decision, GroupVersionKind, Request
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.engine.pods.whole import Pod
+from webhook.engine.pods.whole import JudgedPod
 from webhook.facts import KNOWN, Whole
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.kubernetes.judge import DATA
@@ -104,7 +104,8 @@ def test_of_upstreams_manifests_the_gate_says_what_the_api_server_says_and_no_mo
             name = f"d{len(made)}"
             made.append(workload(whole, name))
             owner = "job" if obj["kind"] == "BenchmarkJob" else "deployment"
-            expected[name] = [each.body() for each in Pod(whole, owner).errors if each.type != "FieldValueNotFound"]
+            errors = JudgedPod(whole, owner).errors
+            expected[name] = [error.body() for error in errors if error.type != "FieldValueNotFound"]
     assert len(made) >= 30
     found = refusals(plane.kubectl, made)
     for name, texts in expected.items():

@@ -236,21 +236,32 @@ def test_what_was_right_is_so_with_the_same_values_only():
     assert not right.has(b"x", other)
 
 
-def test_a_healthy_service_needs_no_exact_way(loaded, monkeypatch):
-    monkeypatch.setattr(findings, "_looked_at", None)
+def test_what_was_right_with_one_value_stays_known_beside_another():
+    right, one, other = Right(), {"a": 1}, {"a": 1}
+    right.add(b"x", one)
+    right.add(b"x", other)
+    assert right.has(b"x", one)
+    assert right.has(b"x", other)
+
+
+def test_a_healthy_service_is_right_and_not_judged_again(loaded, monkeypatch):
     monkeypatch.setattr(findings, "RIGHT", Right())
     service, runtime = objects.service(1), bench.RUNTIME
     service["spec"] |= bench.NAMED
-    for view in (MemoryView([]), MemoryView([runtime, bench.MODEL])):
-        request = Request(SERVICE, "", "CREATE", service)
-        assert not said(engine.validate(request, loaded, view, Options()).warnings)
+    request, views = Request(SERVICE, "", "CREATE", service), (MemoryView([]), MemoryView([runtime, bench.MODEL]))
+    for judge in (findings._of_parts_and_pods, None):
+        monkeypatch.setattr(findings, "_of_parts_and_pods", judge)
+        for view in views:
+            warnings = engine.validate(request, loaded, view, Options()).warnings
+            assert not said(warnings)
+            assert not said(warnings, "KP002")
 
 
-def test_clean_parts_are_not_remembered(loaded, monkeypatch):
+def test_an_object_without_parts_of_pods_is_not_remembered(loaded, monkeypatch):
     right = Right()
     monkeypatch.setattr(findings, "RIGHT", right)
-    pod = {"runner": {"name": "ome-container", "image": "x"}}
-    assert not said(decided(loaded, SERVICE, {"engine": pod}).warnings)
-    assert not right._known
-    assert not said(decided(loaded, SERVICE, {"engine": {**pod, "hostUsers": True}}).warnings)
-    assert len(right._known) == 1
+    for spec in ({}, {"engine": None}, {"engine": 5}, {"minReplicas": 1}):
+        assert not said(decided(loaded, SERVICE, spec).warnings)
+    assert not right._same
+    assert not said(decided(loaded, SERVICE, {"engine": {"hostUsers": True}}).warnings)
+    assert len(right._same) == 1

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from tests.conformance.runner import load_ops, load_skips, run_file
 from tests.laws import examples
 from tests.shared import shared
-from webhook.kubernetes import template_warnings, validate
+from webhook.ground.fieldpath import ROOT
+from webhook.kubernetes import template_warnings, validate, warned
 from webhook.kubernetes.judge import DATA
 
 TABLES = ("hand", "generated", "upstream", "jobs", "parts")
 MAIN = {"name": "main", "image": "a"}
+AT = ROOT.child("a").index(0)
 WRONG = (None, 0, -1, 1.5, "", "x", [], [None], [[]], ["x"], {}, {"x": None}, True, 10**30, "\ud800")
 
 
@@ -37,7 +39,7 @@ def test_a_part_is_silent_about_what_only_the_whole_shows():
 def test_a_part_says_what_is_present_and_wrong():
     container = {"ports": [{"containerPort": 0}], "imagePullPolicy": "Sometimes"}
     policies = 'supported values: "Always", "IfNotPresent", "Never"'
-    assert sorted(_texts("Container", container, path="spec.runner", part=True)) == [
+    assert sorted(_texts("Container", container, path=ROOT.child("spec", "runner"), part=True)) == [
         f'spec.runner.imagePullPolicy: Unsupported value: "Sometimes": {policies}',
         "spec.runner.ports[0].containerPort: Required value",
     ]
@@ -59,9 +61,9 @@ def test_a_value_of_a_wrong_type_does_not_fail(kind):
     fields = [*DATA["types"][kind], *DATA["types"]["PodSpec"], "volumes", "containers", "limits", "x"]
     for field in fields:
         for value in WRONG:
-            validate(kind, {field: value}, "a[0]")
-            validate(kind, {field: [{field: value}]}, "a[0]", part=True)
-            validate(kind, {field: {field: value}}, "a[0]", part=True)
+            validate(kind, {field: value}, AT)
+            validate(kind, {field: [{field: value}]}, AT, part=True)
+            validate(kind, {field: {field: value}}, AT, part=True)
 
 
 NAMES = sorted(
@@ -80,7 +82,7 @@ def test_a_random_template_is_judged_and_its_part_says_nothing_more(spec):
     template = {"spec": spec | {"containers": [spec]}, "metadata": spec}
     whole = set(_texts("PodTemplateSpec", template))
     assert set(_texts("PodTemplateSpec", template, part=True)) <= whole
-    list(template_warnings(template, ""))
+    list(template_warnings(template, ROOT))
 
 
 def test_an_enormous_list_is_judged_in_time_that_grows_with_it():
@@ -117,4 +119,29 @@ def test_an_enormous_quantity_does_not_fail(amount):
     validate("ResourceRequirements", resources)
     spec = {"resources": resources, "overhead": resources["limits"], "containers": [MAIN | {"resources": resources}]}
     validate("PodSpec", spec | {"initContainers": spec["containers"]})
-    list(template_warnings({"spec": spec}, ""))
+    list(template_warnings({"spec": spec}, ROOT))
+
+
+def test_a_warning_of_resources_has_the_place_that_the_definition_gives_them():
+    path = ROOT.child("spec", "podResources")
+    (warning,) = warned("ResourceRequirements", {"limits": {"memory": "0.5"}}, path)
+    assert warning[0] == "spec.podResources.limits[memory]"
+
+
+def test_a_source_of_variables_that_is_not_in_a_list_has_the_place_of_its_parent():
+    (error,) = validate("EnvFromSource", {}, ROOT.child("spec", "source"))
+    assert error.field == "spec"
+
+
+@pytest.mark.parametrize(
+    "names", [["A", "B"], ["A", "="], ["", "B"], ["A=B"], ["A", "é"], ["A", "\n"], ["=", ""], [""]]
+)
+def test_the_names_of_variables_are_judged_together_as_each_by_itself(names):
+    variables = [{"name": name, "value": "x"} for name in names]
+    for more in ([], [{"name": "C", "valueFrom": {}}], [{"name": "C", "valueFrom": {"fieldRef": {}}}], [{}], [None]):
+        alone = [
+            text
+            for index, each in enumerate([*variables, *more])
+            for text in _texts("EnvVar", each or {}, path=ROOT.child("env").index(index))
+        ]
+        assert _texts("Container", {"name": "a", "image": "b", "env": [*variables, *more]}) == alone

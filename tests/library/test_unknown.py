@@ -16,10 +16,10 @@ from webhook.catalog import KnownKind
 from webhook.cli.cases import Case, written
 from webhook.cluster import MemoryView
 from webhook.engine import Options
+from webhook.ground.fieldpath import field_keys
 from webhook.library.review import ReviewedManifest, Stored, review
 from webhook.library.unknown import Substitutions, World, prepared, unknown_in
 from webhook.manifests.documents import Document, parse
-from webhook.manifests.places import keys
 from webhook.policy import Dependence, Open, Profile
 
 LOADED = catalog.load()
@@ -111,7 +111,7 @@ def rows(cases: list[Case], known: KnownKind) -> list[tuple[Case, dict[str, Any]
 
 def is_blocked(whole: set[tuple[str, str, str]], path: Keys) -> bool:
     """Whether the value itself is refused: what else there is to say is then not said."""
-    return any(tuple(keys(field))[: len(path)] == path or label == "schema" for field, label, _ in whole)
+    return any(tuple(field_keys(field))[: len(path)] == path or label == "schema" for field, label, _ in whole)
 
 
 @pytest.mark.parametrize(("known", "cases"), CASES, ids=[known.gvk.kind for known, _ in CASES])

@@ -12,8 +12,8 @@ from typing import Any, Final
 import yaml
 
 from tools.statements import Keys, statements
+from webhook.ground.fieldpath import field_path
 from webhook.manifests import documents
-from webhook.policy import field_path
 from webhook.schema import CRD, CoerceError, load_crd
 
 __all__ = ["made_page"]

@@ -37,10 +37,11 @@ from webhook.catalog import Catalog, KnownKind, chosen
 from webhook.cluster import MemoryView
 from webhook.engine import POD_CODES, Options
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
+from webhook.ground.fieldpath import field_path
 from webhook.library.apiserver import stored_object
 from webhook.library.review import decide
 from webhook.manifests.documents import Document
-from webhook.policy import MISSING, DefaultRule, Path, Profile, ValidationRule, field_path
+from webhook.policy import MISSING, DefaultRule, Path, Profile, ValidationRule
 from webhook.policy.problems import problems
 
 __all__ = ["Case", "CaseResult", "catalogs", "fired_in", "is_about", "parse_cases", "run", "written"]

@@ -36,7 +36,7 @@ from webhook.admission import patch
 from webhook.admission.errors import Unavailable
 from webhook.admission.stamp import ANNOTATION
 from webhook.cli.shell.parser import Commands, command
-from webhook.policy import field_path
+from webhook.ground.fieldpath import field_path
 
 __all__ = ["add_parser", "run"]
 

@@ -17,9 +17,9 @@ from webhook.cli.manifests import Outcomes
 from webhook.cli.output import printable, say
 from webhook.cli.shell.parser import Commands, command
 from webhook.facts import Table
+from webhook.ground.fieldpath import field_keys
 from webhook.library.explained import explained
 from webhook.library.review import ReviewedManifest
-from webhook.manifests.places import keys
 
 __all__ = ["add_parser", "run"]
 
@@ -46,7 +46,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     outcomes = manifests.outcomes(configured(options))
-    wanted = None if options.field is None else keys(options.field)
+    wanted = None if options.field is None else field_keys(options.field)
     told = 0
     for outcome in outcomes.reviews:
         if outcome.reviewed:

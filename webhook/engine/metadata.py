@@ -9,7 +9,7 @@ from types import NoneType
 from typing import Any, Final
 
 from webhook.admission import Cause
-from webhook.policy import field_path
+from webhook.ground.fieldpath import field_path
 from webhook.schema import ANNOTATIONS_LIMIT, annotations_size
 
 __all__ = ["is_readable", "metadata_errors"]

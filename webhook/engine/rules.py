@@ -24,7 +24,8 @@ from webhook.engine.findings import MAX_FINDINGS, MESSAGE, Findings
 from webhook.engine.ratchet import Ratchet, TargetNode
 from webhook.engine.review import Subject
 from webhook.golang.fmt import GoStrings
-from webhook.policy import MISSING, Path, PolicyFault, PolicyScope, ValidationRule, field_path
+from webhook.ground.fieldpath import field_path
+from webhook.policy import MISSING, Path, PolicyFault, PolicyScope, ValidationRule
 from webhook.schema import OMIT, FieldError
 
 __all__ = ["UNSEEN", "fault_cause", "validate_rules"]

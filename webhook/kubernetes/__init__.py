@@ -4,7 +4,6 @@ It judges as the API server judges the template of a Deployment or a Job, with t
 Kubernetes 1.37: the same fields, reasons and texts. Values of the wrong type are the schema's concern.
 """
 
-from webhook.kubernetes.clean import is_clean
 from webhook.kubernetes.places import DECLARED, Place, Spot, parts, pod_places, spots
 from webhook.kubernetes.validate import validate
 from webhook.kubernetes.warnings import template_warnings, warned
@@ -13,7 +12,6 @@ __all__ = [
     "DECLARED",
     "Place",
     "Spot",
-    "is_clean",
     "parts",
     "pod_places",
     "spots",

@@ -9,27 +9,22 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from webhook.ground.fieldpath import FieldPath
 from webhook.kubernetes.formats import FORMATS
 from webhook.kubernetes.values import Json, integer
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
 
-__all__ = ["DATA", "Judge", "Pod", "Rule", "check_labels", "not_found", "one_of", "plain", "rule", "walk"]
+__all__ = ["DATA", "Judge", "PodContext", "Rule", "check_first", "check_labels", "list_rule", "rule", "walk"]
 
 DATA: Final[dict[str, Any]] = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
 """The rules that are data: ``types``, each with its ``fields``, and lists that the modules of this package read."""
 
-Rule = Callable[["Judge", Json, str], None]
-_Check = Callable[["Judge", Any, str], None]
-_own: Final[dict[str, Rule]] = {}
-_ArePlain = Callable[[list[Any]], bool]
-_plain: Final[dict[str, _ArePlain]] = {}
-
 
 @dataclass(slots=True)
-class Pod:
-    """What rules for a container read of its pod. A part without a pod has this default.
+class PodContext:
+    """What the rules of a container read of its pod. A part without a pod has these defaults.
 
-    ``files``: by path, the names of the volumes from which the containers read variables.
+    ``files``: the names of the volumes from which the containers read variables, with the paths of the names.
     """
 
     volumes: dict[str, Json] = field(default_factory=dict)
@@ -38,41 +33,45 @@ class Pod:
     os: str = ""
     host_users: bool = True
     restart: str = ""
-    files: list[tuple[str, str]] = field(default_factory=list)
+    files: list[tuple[FieldPath, str]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Judge:
     """Collects the errors of one value.
 
-    A ``part`` is completed by another one: what only the whole shows is not said of it. ``templates``: a text with
-    ``{{`` is filled in later, so no error is said of it. ``runners``: further containers of the pod, by name.
+    With ``part``, the value is merged with another one later, so errors about absent fields, references and duplicates
+    are left out. With ``templates``, a text with ``{{`` is filled in later, so errors about it are left out.
+    ``runners`` are the names of further containers of the pod.
     """
 
     part: bool = False
     templates: bool = False
     owner: str = "deployment"
     runners: tuple[str, ...] = ()
-    pod: Pod = field(default_factory=Pod)
+    pod: PodContext = field(default_factory=PodContext)
     errors: list[FieldError] = field(default_factory=list)
 
-    def say(self, error: FieldError) -> None:
-        """An error that what is present makes."""
+    def add(self, error: FieldError, *, only_if_complete: bool = False) -> None:
+        """Note an error. ``only_if_complete``: what the value is merged with may heal it."""
+        if only_if_complete and self.part:
+            return
         if not (self.templates and isinstance(error.bad_value, str) and "{{" in error.bad_value):
             self.errors.append(error)
 
-    def whole(self, error: FieldError) -> None:
-        """An error that another part may heal: of what is absent, referred to, or listed twice."""
-        if not self.part:
-            self.say(error)
 
-
-def not_found(path: str, value: str, detail: str = "") -> FieldError:
-    return FieldError("FieldValueNotFound", path, detail, value)
+Rule = Callable[[Judge, Json, FieldPath], None]
+"""The rules of a type that are not data, of a value at a path."""
+_Check = Callable[[Judge, Any, FieldPath], None]
+"""The rules of a member, of its value and the path of the object that has it."""
+ListRule = Callable[[Judge, list[Any], FieldPath], None]
+"""All rules of a list of values of a type, of the list and its path."""
+_own: Final[dict[str, Rule]] = {}
+_of_lists: Final[dict[str, ListRule]] = {}
 
 
 def rule(name: str) -> Callable[[Rule], Rule]:
-    """The decorated function has the rules of this type that are not data. ``at`` is its path with a dot, or ""."""
+    """The decorated function has the rules of this type that are not data."""
 
     def register(function: Rule) -> Rule:
         _own[name] = function
@@ -81,17 +80,17 @@ def rule(name: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def plain(name: str) -> Callable[[_ArePlain], _ArePlain]:
-    """The decorated function tells fast, of most lists of a type of which there are many, that all items are right."""
+def list_rule(name: str) -> Callable[[ListRule], ListRule]:
+    """The decorated function judges lists of values of this type, instead of :func:`walk` for each item."""
 
-    def register(function: _ArePlain) -> _ArePlain:
-        _plain[name] = function
+    def register(function: ListRule) -> ListRule:
+        _of_lists[name] = function
         return function
 
     return register
 
 
-def walk(judge: Judge, name: str, value: Json, at: str) -> None:
+def walk(judge: Judge, name: str, value: Json, at: FieldPath) -> None:
     """Add the errors of a value of this type."""
     checks, needed, absent, own = _type(name)
     for key, item in value.items():
@@ -103,32 +102,28 @@ def walk(judge: Judge, name: str, value: Json, at: str) -> None:
             check(judge, zero, at)
     for key, whole, detail in needed:
         if not value.get(key):
-            (judge.whole if whole else judge.say)(required(at + key, detail))
+            judge.add(required(at.child(key), detail), only_if_complete=whole)
     if own is not None:
         own(judge, value, at)
 
 
-def one_of(
-    judge: Judge, value: Json, at: str, sources: list[list[str]], check: Callable[[str, Json, str], None], noun: str
-) -> int:
+def check_first(judge: Judge, value: Json, at: FieldPath, sources: list[list[str]], noun: str) -> int:
     """Check the first source that is present; every further one is an error, and its content is not looked at.
 
     ``sources`` has, for each, its key, its type, and how Kubernetes spells its path outside and within. The result is
     the number of sources.
     """
-    found = 0
+    count = 0
     for key, name, outer, inner in sources:
-        if key not in value:
-            continue
-        item = value[key]
+        item = value.get(key)
         if not isinstance(item, dict):
             continue
-        found += 1
-        if found > 1:
-            judge.say(forbidden(at + outer, f"may not specify more than 1 {noun} type"))
+        count += 1
+        if count > 1:
+            judge.add(forbidden(at.child(outer), f"may not specify more than 1 {noun} type"))
         else:
-            check(name, item, f"{at}{inner}.")
-    return found
+            walk(judge, name, item, at.child(inner))
+    return count
 
 
 class _Type(NamedTuple):
@@ -159,9 +154,9 @@ def _check(key: str, spec: Json) -> _Check:
 def _enum(key: str, spec: Json, names: list[str]) -> _Check:
     blank = bool(spec.get("blank"))
 
-    def check(judge: Judge, item: Any, at: str) -> None:
+    def check(judge: Judge, item: Any, at: FieldPath) -> None:
         if item not in names and isinstance(item, str) and (item or blank):
-            judge.say(not_supported(at + key, item, names))
+            judge.add(not_supported(at.child(key), item, names))
 
     return check
 
@@ -170,12 +165,12 @@ def _format(key: str, spec: Json, name: str) -> _Check:
     kind, problems_of = FORMATS[name]
     blank = bool(spec.get("blank"))
 
-    def check(judge: Judge, item: Any, at: str) -> None:
+    def check(judge: Judge, item: Any, at: FieldPath) -> None:
         if kind is int and item.__class__ is float:
             item = integer(item)
         if item.__class__ is kind and (blank or item != ""):
             for problem in problems_of(item):
-                judge.say(invalid(at + key, item, problem))
+                judge.add(invalid(at.child(key), item, problem))
 
     return check
 
@@ -183,51 +178,51 @@ def _format(key: str, spec: Json, name: str) -> _Check:
 def _formats(key: str, _spec: Json, name: str) -> _Check:
     kind, problems_of = FORMATS[name]
 
-    def check(judge: Judge, items: Any, at: str) -> None:
+    def check(judge: Judge, items: Any, at: FieldPath) -> None:
         if isinstance(items, list):
             for index, item in enumerate(items):
                 read = integer(item) if kind is int and item.__class__ is float else item
                 if read.__class__ is kind:
                     for problem in problems_of(read):
-                        judge.say(invalid(f"{at}{key}[{index}]", read, problem))
+                        judge.add(invalid(at.child(key).index(index), read, problem))
 
     return check
 
 
 def _nested(key: str, _spec: Json, name: str) -> _Check:
-    def check(judge: Judge, item: Any, at: str) -> None:
+    def check(judge: Judge, item: Any, at: FieldPath) -> None:
         if isinstance(item, dict):
-            walk(judge, name, item, f"{at}{key}.")
+            walk(judge, name, item, at.child(key))
 
     return check
 
 
 def _each(key: str, _spec: Json, name: str) -> _Check:
-    are_plain = _plain.get(name)
+    own = _of_lists.get(name)
 
-    def check(judge: Judge, items: Any, at: str) -> None:
-        if isinstance(items, list) and not (are_plain is not None and are_plain(items)):
-            for index, item in enumerate(items):
-                if item is None or isinstance(item, dict):
-                    walk(judge, name, item or {}, f"{at}{key}[{index}].")
+    def check_items(judge: Judge, items: list[Any], path: FieldPath) -> None:
+        for index, item in enumerate(items):
+            if item is None or isinstance(item, dict):
+                walk(judge, name, item or {}, path.index(index))
 
-    return check
+    check_list = own or check_items
+    return lambda judge, items, at: check_list(judge, items, at.child(key)) if isinstance(items, list) else None
 
 
 def _labels(key: str, _spec: Json, _: bool) -> _Check:
-    return lambda judge, item, at: check_labels(judge, item, at + key)
+    return lambda judge, item, at: check_labels(judge, item, at.child(key))
 
 
-def check_labels(judge: Judge, labels: Any, path: str) -> None:
+def check_labels(judge: Judge, labels: Any, path: FieldPath) -> None:
     """``ValidateLabels``: Kubernetes gives the path of the map."""
     problems_of_key, problems_of_value = FORMATS["key"][1], FORMATS["value"][1]
     if isinstance(labels, dict):
         for name, text in labels.items():
             for problem in problems_of_key(name):
-                judge.say(invalid(path, name, problem))
+                judge.add(invalid(path, name, problem))
             if isinstance(text, str):
                 for problem in problems_of_value(text):
-                    judge.say(invalid(path, text, problem))
+                    judge.add(invalid(path, text, problem))
 
 
 _KINDS: Final[dict[str, Callable[[str, Json, Any], _Check]]] = {

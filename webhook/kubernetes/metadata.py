@@ -9,6 +9,7 @@ from typing import Any, Final
 from webhook.golang.errors import GoError
 from webhook.golang.names import label_key
 from webhook.golang.strconv import parse_int, quote
+from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.kubernetes.formats import relative_path
 from webhook.kubernetes.judge import Judge, walk
 from webhook.kubernetes.values import Json, field, structs, text
@@ -35,55 +36,56 @@ _LOCAL: Final = "localhost/"
 _DEFAULTS: Final = ("runtime/default", "docker/default")
 
 
-def check_annotations(judge: Judge, meta: Json, path: str) -> None:
+def check_annotations(judge: Judge, meta: Json, path: FieldPath) -> None:
     """``ValidateAnnotations``."""
     notes = field(meta, "annotations") or {}
     for key in notes:
         for problem in label_key(key.lower()):
-            judge.say(invalid(path, key, problem))
+            judge.add(invalid(path, key, problem))
     for error in annotations_size(_texts(notes), path):
-        judge.say(error)
+        judge.add(error)
 
 
 def _texts(notes: Json) -> dict[str, str]:
     return {key: note if isinstance(note, str) else "" for key, note in notes.items()}
 
 
-def check_pod_annotations(judge: Judge, meta: Json, spec: Json, path: str) -> None:
+def check_pod_annotations(judge: Judge, meta: Json, spec: Json, path: FieldPath) -> None:
     """``ValidatePodSpecificAnnotations``."""
     notes = _texts(field(meta, "annotations") or {})
     if _MIRROR in notes and not text(spec, "nodeName"):
         why = "must set spec.nodeName if mirror pod annotation is set"
-        judge.whole(invalid(f"{path}[{_MIRROR}]", notes[_MIRROR], why))
+        judge.add(invalid(path.key(_MIRROR), notes[_MIRROR], why), only_if_complete=True)
     if notes.get(_TOLERATIONS):
         _check_tolerations(judge, notes[_TOLERATIONS], path)
     if _COST in notes and not _is_cost(notes[_COST]):
-        judge.say(invalid(f"{path}[{_COST}]", notes[_COST], "must be a 32bit integer"))
-    names = {text(container, "name") for _, container in all_containers(spec, "")}
+        judge.add(invalid(path.key(_COST), notes[_COST], "must be a 32bit integer"))
+    names = {text(container, "name") for _, container in all_containers(spec, ROOT)}
     for key, note in notes.items():
         if key == SECCOMP_POD or key.startswith(SECCOMP):
             for problem in _seccomp_problems(note):
-                judge.say(invalid(f"{path}.{key}", note.removeprefix(_LOCAL), problem))
+                judge.add(invalid(path.child(key), note.removeprefix(_LOCAL), problem))
         elif key.startswith(APP_ARMOR):
             name = key.removeprefix(APP_ARMOR)
             if name not in names:
-                judge.whole(invalid(f"{path}[{key}]", name, "container not found"))
+                judge.add(invalid(path.key(key), name, "container not found"), only_if_complete=True)
             if note not in ("", "runtime/default", "unconfined") and not note.startswith(_LOCAL):
-                judge.whole(invalid(f"{path}[{key}]", note, f"invalid AppArmor profile name: {quote(note)}"))
+                why = f"invalid AppArmor profile name: {quote(note)}"
+                judge.add(invalid(path.key(key), note, why), only_if_complete=True)
 
 
-def _check_tolerations(judge: Judge, note: str, path: str) -> None:
+def _check_tolerations(judge: Judge, note: str, path: FieldPath) -> None:
     """Of texts that are not a list of objects, only those that end too early are judged."""
     try:
         items: Any = json.loads(note)
     except json.JSONDecodeError as error:
         if error.pos == len(note):
-            judge.say(invalid(path, _TOLERATIONS, "unexpected end of JSON input"))
+            judge.add(invalid(path, _TOLERATIONS, "unexpected end of JSON input"))
         return
     except (RecursionError, ValueError):
         return
     for index, item in structs({"items": items}, "items"):
-        walk(judge, "Toleration", item, f"{path}.{_TOLERATIONS}[{index}].")
+        walk(judge, "Toleration", item, path.child(_TOLERATIONS).index(index))
 
 
 def _is_cost(value: str) -> bool:
@@ -102,18 +104,20 @@ def _seccomp_problems(note: str) -> list[str]:
     return ["must be a valid seccomp profile"]
 
 
-def all_containers(spec: Json, at: str, runners: tuple[str, ...] = ()) -> Iterator[tuple[str, Json]]:
-    """Every container with its path and a dot, in the order of ``VisitContainersWithPath``, then the ``runners``."""
+def all_containers(spec: Json, at: FieldPath, runners: tuple[str, ...] = ()) -> Iterator[tuple[FieldPath, Json]]:
+    """Every container with its path, in the order of ``VisitContainersWithPath``, then the ``runners``."""
     for key in ("initContainers", "containers", "ephemeralContainers"):
-        for index, container in structs(spec, key):
-            yield f"{at}{key}[{index}].", container
+        if key in spec:
+            path = at.child(key)
+            for index, container in structs(spec, key):
+                yield path.index(index), container
     for key in runners:
         runner = field(spec, key)
         if runner is not None:
-            yield f"{at}{key}.", runner
+            yield at.child(key), runner
 
 
-def check_old_profiles(judge: Judge, meta: Json, spec: Json, at: str) -> None:
+def check_old_profiles(judge: Judge, meta: Json, spec: Json, at: FieldPath) -> None:
     """Annotations of seccomp and AppArmor must say the same as the fields."""
     notes = _texts(field(meta, "annotations") or {})
     if not any(key == SECCOMP_POD or key.startswith((SECCOMP, APP_ARMOR)) for key in notes):
@@ -121,28 +125,34 @@ def check_old_profiles(judge: Judge, meta: Json, spec: Json, at: str) -> None:
     pod = field(spec, "securityContext") or {}
     if SECCOMP_POD in notes:
         _match(
-            judge, "seccomp", notes[SECCOMP_POD], field(pod, "seccompProfile"), f"{at}securityContext.seccompProfile."
+            judge,
+            "seccomp",
+            notes[SECCOMP_POD],
+            field(pod, "seccompProfile"),
+            at.child("securityContext", "seccompProfile"),
         )
     windows = text(field(spec, "os") or {}, "name") == "windows"
     for path, container in all_containers(spec, at):
         name, own = text(container, "name"), field(container, "securityContext") or {}
         if SECCOMP + name in notes:
-            where = f"{path}securityContext.seccompProfile."
+            where = path.child("securityContext", "seccompProfile")
             _match(judge, "seccomp", notes[SECCOMP + name], field(own, "seccompProfile"), where)
         if APP_ARMOR + name in notes and not windows:
             profile = field(own, "appArmorProfile") or field(pod, "appArmorProfile")
-            _match(judge, "apparmor", notes[APP_ARMOR + name], profile, f"{path}securityContext.appArmorProfile.")
+            _match(
+                judge, "apparmor", notes[APP_ARMOR + name], profile, path.child("securityContext", "appArmorProfile")
+            )
 
 
-def _match(judge: Judge, noun: str, note: str, profile: Json | None, at: str) -> None:
+def _match(judge: Judge, noun: str, note: str, profile: Json | None, at: FieldPath) -> None:
     kind = text(profile or {}, "type")
     wrong: FieldError | None = None
     if kind == "Localhost" and note.startswith(_LOCAL):
         if note.removeprefix(_LOCAL) != (profile or {}).get("localhostProfile"):
-            wrong = forbidden(f"{at}localhostProfile", f"{noun} profile in annotation and field must match")
+            wrong = forbidden(at.child("localhostProfile"), f"{noun} profile in annotation and field must match")
     elif kind in ("Localhost", "Unconfined", "RuntimeDefault"):
         defaults = _DEFAULTS if noun == "seccomp" else _DEFAULTS[:1]
         fits = {"Unconfined": note == "unconfined", "RuntimeDefault": note in defaults}.get(kind, False)
-        wrong = None if fits else forbidden(f"{at}type", f"{noun} type in annotation and field must match")
+        wrong = None if fits else forbidden(at.child("type"), f"{noun} type in annotation and field must match")
     if wrong is not None:
-        judge.say(wrong)
+        judge.add(wrong)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from webhook.golang.strconv import quote
-from webhook.kubernetes.metadata import all_containers
+from webhook.ground.fieldpath import FieldPath
 from webhook.kubernetes.values import Json, field, number, structs, text
 
 __all__ = ["LISTING", "Warned", "conflicting_ports", "overlapping_paths"]
 
-Warned = tuple[str, str, bool]
-"""The path of the field, what Kubernetes says of it, and whether a part alone shows it."""
+Warned = tuple[FieldPath | None, str, bool]
+"""The path of the field if Kubernetes names one, what it says of it, and whether a part alone shows it."""
 
 
 LISTING: Final = frozenset({"configMap", "secret", "downwardAPI", "projected"})
@@ -88,13 +88,13 @@ def _shown(file: _File) -> str:
     return f"{quote(path)} ({source})" if source else quote(path)
 
 
-def conflicting_ports(spec: Json, at: str) -> Iterator[Warned]:
+def conflicting_ports(containers: Iterable[tuple[FieldPath, Json]]) -> Iterator[Warned]:
     """Ports of all containers: two of one number or name."""
-    ports: dict[tuple[int, str], list[tuple[str, int, str]]] = {}
-    names: dict[str, str] = {}
-    for path, container in all_containers(spec, at):
+    ports: dict[tuple[int, str], list[tuple[FieldPath, int, str]]] = {}
+    names: dict[str, FieldPath] = {}
+    for path, container in containers:
         for index, port in structs(container, "ports"):
-            own, host, address = f"{path}ports[{index}]", number(port, "hostPort") or 0, text(port, "hostIP")
+            own, host, address = path.child("ports").index(index), number(port, "hostPort") or 0, text(port, "hostIP")
             inside, protocol, name = (
                 number(port, "containerPort") or 0,
                 text(port, "protocol") or "TCP",

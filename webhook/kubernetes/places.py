@@ -1,4 +1,4 @@
-"""Where a definition embeds types of pods: found by the names of a schema's properties, when its kind is loaded.
+"""Where a definition embeds types of pods, by the names of a schema's properties, when its kind is loaded.
 
 A node has a type if its names are among those of the type and are most of them. A pod or a container may have other
 names, too: these are looked at by themselves. Types with few names are told apart by what is below.
@@ -6,11 +6,13 @@ names, too: these are looked at by themselves. Types with few names are told apa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
+from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.kubernetes.judge import DATA
+from webhook.kubernetes.values import Json
 from webhook.schema import SchemaNode
 
 __all__ = ["DECLARED", "Place", "Spot", "parts", "pod_places", "spots"]
@@ -54,14 +56,14 @@ DECLARED: Final = frozenset({*_NAMES, "PodTemplateSpec", "InitContainer", "Label
 class Place:
     """A node of the index: the type of the value, if it has one, and where to look below.
 
-    ``whole``: no other part completes the value. ``each`` is of the items of a list and of the values of a map.
+    ``whole``: no other part completes the value. ``items`` is the place of each item of a list and each value of a map.
     ``runners`` are the names of further containers of a pod.
     """
 
     kind: str = ""
     whole: bool = False
     children: dict[str, Place] = field(default_factory=dict)
-    each: Place | None = None
+    items: Place | None = None
     runners: tuple[str, ...] = ()
 
 
@@ -70,7 +72,7 @@ class Spot(NamedTuple):
 
     place: Place
     value: Any
-    path: str
+    path: FieldPath
 
 
 def pod_places(root: SchemaNode, declared: Mapping[tuple[str, ...], tuple[str, bool]]) -> Place | None:
@@ -100,10 +102,10 @@ def _declare(tree: Place, keys: tuple[str, ...], kind: str, *, whole: bool) -> N
     """Give a node a type. Where shapes are shared, the nodes on the way are copied."""
     place = tree
     for key in keys:
-        old = place.each if key == "*" else place.children.get(key)
+        old = place.items if key == "*" else place.children.get(key)
         new = Place() if old is None else replace(old, children=dict(old.children))
         if key == "*":
-            place.each = new
+            place.items = new
         else:
             place.children[key] = new
         place = new
@@ -116,15 +118,15 @@ class _Finder:
     """Finds the places of one schema. Equal nodes are shared, so each is looked at once."""
 
     def __init__(self) -> None:
-        self._found: dict[int, Place | None] = {}
+        self._places: dict[int, Place | None] = {}
 
     def place(self, node: SchemaNode | None) -> Place | None:
         if node is None:
             return None
-        if id(node) not in self._found:
-            self._found[id(node)] = None
-            self._found[id(node)] = self._made(node)
-        return self._found[id(node)]
+        if id(node) not in self._places:
+            self._places[id(node)] = None
+            self._places[id(node)] = self._made(node)
+        return self._places[id(node)]
 
     def _made(self, node: SchemaNode) -> Place | None:
         kind = _kind(node)
@@ -135,14 +137,14 @@ class _Finder:
         children = {key: place for key, place in below if place is not None}
         if children and not kind and _is_selector(node.properties.get("nodeSelector")):
             children["nodeSelector"] = Place("Labels")
-        each = self.place(node.items or node.additional)
-        if each is not None and each.kind in _LISTS:
-            return Place(_LISTS[each.kind])
+        items = self.place(node.items or node.additional)
+        if items is not None and items.kind in _LISTS:
+            return Place(_LISTS[items.kind])
         runners: tuple[str, ...] = ()
         if kind == "PodSpec":
             runners = tuple(key for key, place in children.items() if place.kind == "Container" and not place.children)
             children = {key: place for key, place in children.items() if key not in runners}
-        return Place(kind, children=children, each=each, runners=runners) if kind or children or each else None
+        return Place(kind, children=children, items=items, runners=runners) if kind or children or items else None
 
 
 def _kind(node: SchemaNode) -> str:
@@ -152,8 +154,8 @@ def _kind(node: SchemaNode) -> str:
     for kind in _WIDE:
         if len(names & _NAMES[kind]) >= _MOST_OF_WIDE * len(_NAMES[kind]):
             return kind
-    for kind, known in _NAMES.items():
-        is_most = names <= known and len(names) >= _MOST * len(known)
+    for kind, all_names in _NAMES.items():
+        is_most = names <= all_names and len(names) >= _MOST * len(all_names)
         if is_most and names >= _TELLING.get(kind, frozenset()) and _CONFIRMED.get(kind, _anything)(node):
             return kind
     return ""
@@ -171,7 +173,7 @@ def _anything(_: SchemaNode) -> bool:
 def _has_amounts(node: SchemaNode) -> bool:
     """Whether limits and requests are maps of quantities."""
     maps = [node.properties[name].additional for name in ("limits", "requests")]
-    return all(each is not None and each.int_or_string for each in maps)
+    return all(amounts is not None and amounts.int_or_string for amounts in maps)
 
 
 def _selects_nodes(node: SchemaNode) -> bool:
@@ -197,28 +199,30 @@ _CONFIRMED: Final[Mapping[str, Callable[[SchemaNode], bool]]] = {
 
 
 def parts(place: Place, value: Any) -> Any:
-    """The value without what no type of pods has, above its first parts of pods: what their verdict depends on."""
-    if place.kind or place.each is not None or value.__class__ is not dict:
-        return value
-    return {key: parts(child, value[key]) for key, child in place.children.items() if key in value}
+    """The value without what no type of pods has, above its first parts of pods: what their verdict depends on.
+
+    None if no part is there.
+    """
+    if place.kind or place.items is not None or value.__class__ is not dict:
+        return value if value.__class__ is dict or value.__class__ is list else None
+    below: Json = {}
+    for key, child in place.children.items():
+        if key in value:
+            part = parts(child, value[key])
+            if part is not None:
+                below[key] = part
+    return below or None
 
 
-def spots(place: Place, value: Any, path: str = "") -> list[Spot]:
+def spots(place: Place, value: Any, path: FieldPath = ROOT) -> Iterator[Spot]:
     """The values of an object that have a type of pods, in the order of the object."""
-    found = list[Spot]()
-    _collect(place, value, path, found)
-    return found
-
-
-def _collect(place: Place, value: Any, path: str, found: list[Spot]) -> None:
     if place.kind:
-        found.append(Spot(place, value, path))
-    children, each = place.children, place.each
+        yield Spot(place, value, path)
     if value.__class__ is dict:
         for key, item in value.items():
-            below = children.get(key, each)
+            below = place.children.get(key, place.items)
             if below is not None:
-                _collect(below, item, f"{path}.{key}" if path else key, found)
-    elif each is not None and value.__class__ is list:
+                yield from spots(below, item, path.child(key))
+    elif place.items is not None and value.__class__ is list:
         for index, item in enumerate(value):
-            _collect(each, item, f"{path}[{index}]", found)
+            yield from spots(place.items, item, path.index(index))

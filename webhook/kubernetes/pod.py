@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from webhook.golang.names import dns_1123_label, dns_1123_subdomain, label_key
+from webhook.ground.fieldpath import FieldPath
 from webhook.kubernetes.containers import check_containers, check_ephemeral, check_init_containers, check_main
 from webhook.kubernetes.formats import FORMATS
-from webhook.kubernetes.judge import DATA, Judge, Pod, Rule, not_found, rule, walk
+from webhook.kubernetes.judge import DATA, Judge, PodContext, Rule, rule, walk
 from webhook.kubernetes.metadata import all_containers, check_annotations, check_old_profiles, check_pod_annotations
 from webhook.kubernetes.resources import check_overhead, check_pod_resources
 from webhook.kubernetes.scheduling import check_spread
 from webhook.kubernetes.security import check_host_process, check_os, check_sysctls
 from webhook.kubernetes.values import Json, field, flag, go_struct, number, structs, text, texts
 from webhook.kubernetes.volumes import check_volumes
-from webhook.schema.fielderror import duplicate, forbidden, invalid, not_supported, required, too_long
+from webhook.schema.fielderror import duplicate, forbidden, invalid, not_found, not_supported, required, too_long
 
 __all__ = ["check_template"]
 
@@ -28,20 +29,20 @@ _CLAIM: Final = (
 )
 
 
-def check_template(judge: Judge, template: Json, at: str) -> None:
+def check_template(judge: Judge, template: Json, at: FieldPath) -> None:
     """``ValidatePodTemplateSpec``. Kubernetes gives the paths of labels and annotations without ``metadata``."""
     meta, spec = field(template, "metadata") or {}, field(template, "spec") or {}
     walk(judge, "PodTemplateSpec", template, at)
     walk(judge, "PodTemplateMetadata", meta, at)
-    check_annotations(judge, meta, f"{at}annotations")
-    check_pod_annotations(judge, meta, spec, f"{at}annotations")
-    check_old_profiles(judge, meta, spec, f"{at}spec.")
+    check_annotations(judge, meta, at.child("annotations"))
+    check_pod_annotations(judge, meta, spec, at.child("annotations"))
+    check_old_profiles(judge, meta, spec, at.child("spec"))
 
 
-def read_pod(spec: Json) -> Pod:
+def read_pod(spec: Json) -> PodContext:
     """What the rules of containers need of their pod."""
     grace = number(spec, "terminationGracePeriodSeconds")
-    return Pod(
+    return PodContext(
         claims=frozenset(name for _, claim in structs(spec, "resourceClaims") if (name := text(claim, "name"))),
         grace=30 if grace is None else grace,
         os=text(field(spec, "os") or {}, "name"),
@@ -51,22 +52,22 @@ def read_pod(spec: Json) -> Pod:
 
 
 @rule("PodSpec")
-def _spec(judge: Judge, value: Json, at: str) -> None:
+def _spec(judge: Judge, value: Json, at: FieldPath) -> None:
     """``ValidatePodSpec``, beside what is data."""
     if not judge.part or not _NAMES.isdisjoint(value):
         _check_pod(judge, value, at)
     for key in judge.runners:
         runner = field(value, key)
         if runner is not None:
-            check_main(judge, runner, f"{at}{key}.")
+            check_main(judge, runner, at.child(key))
 
 
-def _check_pod(judge: Judge, value: Json, at: str) -> None:
+def _check_pod(judge: Judge, value: Json, at: FieldPath) -> None:
     judge.pod = read_pod(value)
     if "volumes" in value:
         judge.pod.volumes = check_volumes(judge, value, at)
     if "resourceClaims" in value:
-        check_claims(judge, value, f"{at}resourceClaims")
+        check_claims(judge, value, at.child("resourceClaims"))
     if "containers" in value or not judge.part:
         check_containers(judge, value, at)
     for key, check in _BY_FIELD:
@@ -84,135 +85,135 @@ def _check_pod(judge: Judge, value: Json, at: str) -> None:
 
 
 @rule("PodOS")
-def _os(judge: Judge, value: Json, at: str) -> None:
+def _os(judge: Judge, value: Json, at: FieldPath) -> None:
     name = text(value, "name")
     if name and name not in _SYSTEMS:
-        judge.say(not_supported(at[:-1], name, _SYSTEMS))
+        judge.add(not_supported(at, name, _SYSTEMS))
 
 
-def _check_owner(judge: Judge, spec: Json, at: str) -> None:
+def _check_owner(judge: Judge, spec: Json, at: FieldPath) -> None:
     """What a Deployment and a Job ask of their template."""
-    restart, path = judge.pod.restart, f"{at}restartPolicy"
+    restart, path = judge.pod.restart, at.child("restartPolicy")
     if judge.owner == "deployment":
         if restart != "Always":
-            judge.say(not_supported(path, restart, ["Always"]))
+            judge.add(not_supported(path, restart, ["Always"]))
         if number(spec, "activeDeadlineSeconds") is not None:
             why = "activeDeadlineSeconds in ReplicaSet is not Supported"
-            judge.say(forbidden(f"{at}activeDeadlineSeconds", why))
+            judge.add(forbidden(at.child("activeDeadlineSeconds"), why))
     elif restart == "Always":
         missing = not text(spec, "restartPolicy")
-        (judge.whole if missing else judge.say)(required(path, 'valid values: "OnFailure", "Never"'))
+        judge.add(required(path, 'valid values: "OnFailure", "Never"'), only_if_complete=missing)
     elif restart not in _RESTARTS:
-        judge.say(not_supported(path, restart, ["OnFailure", "Never"]))
+        judge.add(not_supported(path, restart, ["OnFailure", "Never"]))
 
 
-def _check_names(judge: Judge, spec: Json, at: str) -> None:
+def _check_names(judge: Judge, spec: Json, at: FieldPath) -> None:
     account = text(spec, "serviceAccountName") or text(spec, "serviceAccount")
     for problem in dns_1123_subdomain(account) if account else []:
-        judge.say(invalid(f"{at}serviceAccountName", account, problem))
+        judge.add(invalid(at.child("serviceAccountName"), account, problem))
     if spec.get("preemptionPolicy") == "":
-        judge.say(required(f"{at}preemptionPolicy"))
+        judge.add(required(at.child("preemptionPolicy")))
     name = spec.get("hostnameOverride")
     if not isinstance(name, str):
         return
     for key in ("setHostnameAsFQDN", "hostNetwork"):
         if flag(spec, key):
-            judge.say(forbidden(f"{at}hostnameOverride", f"may not be specified when {key} is true"))
+            judge.add(forbidden(at.child("hostnameOverride"), f"may not be specified when {key} is true"))
     if len(name.encode(errors="replace")) > 64:
-        judge.say(too_long(f"{at}hostnameOverride", 64))
+        judge.add(too_long(at.child("hostnameOverride"), 64))
 
 
-def _check_host(judge: Judge, spec: Json, at: str) -> None:
+def _check_host(judge: Judge, spec: Json, at: FieldPath) -> None:
     """Fields that share something with the node."""
     if flag(spec, "hostNetwork"):
         for outer, container in structs(spec, "containers"):
             for index, port in structs(container, "ports"):
                 wanted = number(port, "hostPort")
                 if wanted and wanted != (number(port, "containerPort") or 0):
-                    own = f"{at}containers[{outer}].ports[{index}].hostPort"
-                    judge.say(invalid(own, wanted, "must match `containerPort` when `hostNetwork` is true"))
+                    own = at.child("containers").index(outer).child("ports").index(index).child("hostPort")
+                    judge.add(invalid(own, wanted, "must match `containerPort` when `hostNetwork` is true"))
     if flag(spec, "shareProcessNamespace") and flag(spec, "hostPID"):
         why = "ShareProcessNamespace and HostPID cannot both be enabled"
-        judge.say(invalid(f"{at}shareProcessNamespace", True, why))
+        judge.add(invalid(at.child("shareProcessNamespace"), True, why))
     if flag(spec, "hostUsers") is False:
         for key, spelled in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
             if flag(spec, key):
-                judge.say(forbidden(at + spelled, "when `hostUsers` is false"))
+                judge.add(forbidden(at.child(spelled), "when `hostUsers` is false"))
         for path, container in all_containers(spec, at, judge.runners):
             if container.get("volumeDevices"):
-                judge.say(forbidden(f"{path}volumeDevices", "when `hostUsers` is false"))
+                judge.add(forbidden(path.child("volumeDevices"), "when `hostUsers` is false"))
 
 
-def _check_dns(judge: Judge, spec: Json, at: str) -> None:
+def _check_dns(judge: Judge, spec: Json, at: FieldPath) -> None:
     """The configuration. Without a server that ``None`` needs, Kubernetes looks no further."""
-    config, path, needs = field(spec, "dnsConfig"), f"{at}dnsConfig", spec.get("dnsPolicy") == "None"
+    config, path, needs = field(spec, "dnsConfig"), at.child("dnsConfig"), spec.get("dnsPolicy") == "None"
     if config is None:
         if needs:
-            judge.whole(required(path, "must provide `dnsConfig` when `dnsPolicy` is None"))
+            judge.add(required(path, "must provide `dnsConfig` when `dnsPolicy` is None"), only_if_complete=True)
     elif needs and not config.get("nameservers"):
         why = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-        judge.whole(required(f"{path}.nameservers", why))
+        judge.add(required(path.child("nameservers"), why), only_if_complete=True)
     else:
-        walk(judge, "PodDNSConfig", config, f"{path}.")
+        walk(judge, "PodDNSConfig", config, path)
 
 
 @rule("PodDNSConfig")
-def _dns(judge: Judge, value: Json, at: str) -> None:
+def _dns(judge: Judge, value: Json, at: FieldPath) -> None:
     servers, searches = texts(value, "nameservers"), texts(value, "searches")
     if len(servers) > 3:
-        judge.say(invalid(f"{at}nameservers", servers, "must not have more than 3 nameservers"))
+        judge.add(invalid(at.child("nameservers"), servers, "must not have more than 3 nameservers"))
     if len(searches) > 32:
-        judge.say(invalid(f"{at}searches", searches, "must not have more than 32 search paths"))
+        judge.add(invalid(at.child("searches"), searches, "must not have more than 32 search paths"))
     if len(" ".join(searches).encode(errors="replace")) > 2048:
         why = "must not have more than 2048 characters (including spaces) in the search list"
-        judge.say(invalid(f"{at}searches", searches, why))
+        judge.add(invalid(at.child("searches"), searches, why))
     for index, search in enumerate(searches):
         name = search.removesuffix(".")
         for problem in FORMATS["search"][1](name) if search != "." else []:
-            judge.say(invalid(f"{at}searches[{index}]", name, problem))
+            judge.add(invalid(at.child("searches").index(index), name, problem))
     for index, option in structs(value, "options"):
         if not text(option, "name"):
-            judge.whole(required(f"{at}options[{index}]", "must not be empty"))
+            judge.add(required(at.child("options").index(index), "must not be empty"), only_if_complete=True)
 
 
-def check_gates(judge: Judge, spec: Json, path: str) -> None:
+def check_gates(judge: Judge, spec: Json, at: FieldPath) -> None:
     """``validateSchedulingGates``."""
-    seen: set[str] = set()
+    path, seen = at.child("schedulingGates"), set[str]()
     for index, gate in structs(spec, "schedulingGates"):
         name = text(gate, "name")
         for problem in label_key(name):
-            judge.say(invalid(f"{path}[{index}]", name, problem))
+            judge.add(invalid(path.index(index), name, problem))
         if name in seen:
-            judge.whole(duplicate(f"{path}[{index}]", name))
+            judge.add(duplicate(path.index(index), name), only_if_complete=True)
         seen.add(name)
 
 
-def check_claims(judge: Judge, spec: Json, path: str) -> None:
+def check_claims(judge: Judge, spec: Json, path: FieldPath) -> None:
     """``validatePodResourceClaims``."""
     seen: set[str] = set()
     for index, claim in structs(spec, "resourceClaims"):
-        name, own = text(claim, "name"), f"{path}[{index}]."
+        name, own = text(claim, "name"), path.index(index)
         if not name:
-            judge.say(required(f"{own}name"))
+            judge.add(required(own.child("name")))
         elif name in seen:
-            judge.whole(duplicate(f"{own}name", name))
+            judge.add(duplicate(own.child("name"), name), only_if_complete=True)
         else:
             for problem in dns_1123_label(name):
-                judge.say(invalid(f"{own}name", name, problem))
+                judge.add(invalid(own.child("name"), name, problem))
             seen.add(name)
         walk(judge, "PodResourceClaim", claim, own)
 
 
 @rule("PodResourceClaim")
-def _claim(judge: Judge, value: Json, at: str) -> None:
-    found = sum(isinstance(value.get(key), str) for key in ("resourceClaimName", "resourceClaimTemplateName"))
+def _claim(judge: Judge, value: Json, at: FieldPath) -> None:
+    names = sum(isinstance(value.get(key), str) for key in ("resourceClaimName", "resourceClaimTemplateName"))
     shown = go_struct(value | {"name": text(value, "name")}, _CLAIM)
-    if found > 1:
+    if names > 1:
         why = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-        judge.say(invalid(at[:-1], shown, why))
-    elif not found:
+        judge.add(invalid(at, shown, why))
+    elif not names:
         why = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
-        judge.whole(invalid(at[:-1], shown, why))
+        judge.add(invalid(at, shown, why), only_if_complete=True)
 
 
 def _check_files(judge: Judge, spec: Json) -> None:
@@ -220,9 +221,9 @@ def _check_files(judge: Judge, spec: Json) -> None:
     volumes = {text(volume, "name"): volume for _, volume in structs(spec, "volumes")}
     for path, name in judge.pod.files:
         if name not in volumes:
-            judge.whole(not_found(path, name))
+            judge.add(not_found(path, name), only_if_complete=True)
         elif not _is_empty_dir(volumes[name]):
-            judge.whole(invalid(path, name, "referenced volume must be of type emptyDir"))
+            judge.add(invalid(path, name, "referenced volume must be of type emptyDir"), only_if_complete=True)
 
 
 def _is_empty_dir(volume: Json) -> bool:
@@ -235,11 +236,8 @@ _BY_FIELD: Final[tuple[tuple[str, Rule], ...]] = (
     ("ephemeralContainers", check_ephemeral),
     ("resources", check_pod_resources),
     ("overhead", check_overhead),
-    ("schedulingGates", lambda judge, value, at: check_gates(judge, value, f"{at}schedulingGates")),
+    ("schedulingGates", check_gates),
     ("securityContext", check_sysctls),
-    (
-        "topologySpreadConstraints",
-        lambda judge, value, at: check_spread(judge, value, f"{at}topologySpreadConstraints"),
-    ),
+    ("topologySpreadConstraints", check_spread),
 )
-"""What is asked of one field of a pod."""
+"""The checks of a field of a pod that is present."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from webhook.ground.fieldpath import FieldPath
 from webhook.kubernetes.formats import relative_path
 from webhook.kubernetes.judge import DATA, Judge, rule
 from webhook.kubernetes.metadata import all_containers
@@ -69,62 +70,63 @@ def _shown(context: Json) -> Json:
 
 
 @rule("SecurityContext")
-def _container(judge: Judge, value: Json, at: str) -> None:
+def _container(judge: Judge, value: Json, at: FieldPath) -> None:
     if judge.pod.host_users and value.get("procMount") == "Unmasked":
-        judge.whole(invalid(f"{at}procMount", "Unmasked", "`hostUsers` must be false to use `Unmasked`"))
+        why = "`hostUsers` must be false to use `Unmasked`"
+        judge.add(invalid(at.child("procMount"), "Unmasked", why), only_if_complete=True)
     if flag(value, "allowPrivilegeEscalation") is not False:
         return
     if flag(value, "privileged"):
         why = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-        judge.say(invalid(at[:-1], _shown(value), why))
+        judge.add(invalid(at, _shown(value), why))
     if "CAP_SYS_ADMIN" in texts(field(value, "capabilities") or {}, "add"):
         why = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-        judge.say(invalid(at[:-1], _shown(value), why))
+        judge.add(invalid(at, _shown(value), why))
 
 
 @rule("SeccompProfile")
-def _seccomp(judge: Judge, value: Json, at: str) -> None:
-    kind, profile = text(value, "type"), value.get("localhostProfile")
+def _seccomp(judge: Judge, value: Json, at: FieldPath) -> None:
+    kind, profile, path = text(value, "type"), value.get("localhostProfile"), at.child("localhostProfile")
     if kind != "Localhost":
         if isinstance(profile, str):
             shown = go_struct(value | {"type": kind}, _PROFILE)
-            judge.say(invalid(f"{at}localhostProfile", shown, "can only be set when seccomp type is Localhost"))
+            judge.add(invalid(path, shown, "can only be set when seccomp type is Localhost"))
     elif profile is None:
-        judge.whole(required(f"{at}localhostProfile", "must be set when seccomp type is Localhost"))
+        judge.add(required(path, "must be set when seccomp type is Localhost"), only_if_complete=True)
     elif isinstance(profile, str):
         for problem in relative_path(profile):
-            judge.say(invalid(f"{at}localhostProfile", profile, problem))
+            judge.add(invalid(path, profile, problem))
 
 
 @rule("AppArmorProfile")
-def _app_armor(judge: Judge, value: Json, at: str) -> None:
-    kind, profile, path = text(value, "type"), value.get("localhostProfile"), f"{at}localhostProfile"
+def _app_armor(judge: Judge, value: Json, at: FieldPath) -> None:
+    kind, profile, path = text(value, "type"), value.get("localhostProfile"), at.child("localhostProfile")
     if kind in ("RuntimeDefault", "Unconfined"):
         if isinstance(profile, str):
-            judge.say(invalid(path, profile, "can only be set when AppArmor type is Localhost"))
+            judge.add(invalid(path, profile, "can only be set when AppArmor type is Localhost"))
     elif kind != "Localhost":
         return
     elif not isinstance(profile, str) or not profile:
-        judge.whole(required(path, "must be set when AppArmor type is Localhost"))
+        judge.add(required(path, "must be set when AppArmor type is Localhost"), only_if_complete=True)
     else:
         if profile != profile.strip():
-            judge.say(invalid(path, profile, "must not be padded with whitespace"))
+            judge.add(invalid(path, profile, "must not be padded with whitespace"))
         if len(profile.encode(errors="replace")) > _PROFILE_BYTES:
-            judge.say(too_long(path, _PROFILE_BYTES))
+            judge.add(too_long(path, _PROFILE_BYTES))
 
 
 @rule("WindowsSecurityContextOptions")
-def _windows(judge: Judge, value: Json, at: str) -> None:
+def _windows(judge: Judge, value: Json, at: FieldPath) -> None:
     spec, user = value.get("gmsaCredentialSpec"), value.get("runAsUserName")
     if isinstance(spec, str):
         if not spec:
-            judge.say(invalid(f"{at}gmsaCredentialSpec", spec, "gmsaCredentialSpec cannot be an empty string"))
+            judge.add(invalid(at.child("gmsaCredentialSpec"), spec, "gmsaCredentialSpec cannot be an empty string"))
         elif len(spec.encode(errors="replace")) > _SPEC_KIB * 1024:
             why = f"gmsaCredentialSpec size must be under {_SPEC_KIB} KiB"
-            judge.say(invalid(f"{at}gmsaCredentialSpec", spec, why))
+            judge.add(invalid(at.child("gmsaCredentialSpec"), spec, why))
     if isinstance(user, str):
         for problem in _user_problems(user):
-            judge.say(invalid(f"{at}runAsUserName", user, f"runAsUserName{problem}"))
+            judge.add(invalid(at.child("runAsUserName"), user, f"runAsUserName{problem}"))
 
 
 def _user_problems(value: str) -> list[str]:
@@ -151,22 +153,22 @@ def _user_problems(value: str) -> list[str]:
     return problems
 
 
-def check_sysctls(judge: Judge, spec: Json, at: str) -> None:
+def check_sysctls(judge: Judge, spec: Json, at: FieldPath) -> None:
     """``validateSysctls``: names, and none of a namespace that the pod shares with its node."""
     seen: set[str] = set()
-    path = f"{at}securityContext.sysctls"
+    path = at.child("securityContext", "sysctls")
     for index, sysctl in structs(field(spec, "securityContext") or {}, "sysctls"):
-        own, name = f"{path}[{index}].name", text(sysctl, "name")
+        own, name = path.index(index).child("name"), text(sysctl, "name")
         if not name:
-            judge.say(required(own))
+            judge.add(required(own))
         elif len(name.encode(errors="replace")) > 253 or not _is_sysctl(name):
-            judge.say(invalid(own, name, f"must have at most 253 characters and match regex ^{_SYSCTL}$"))
+            judge.add(invalid(own, name, f"must have at most 253 characters and match regex ^{_SYSCTL}$"))
         elif name in seen:
-            judge.say(duplicate(own, name))
+            judge.add(duplicate(own, name))
         seen.add(name)
         shared = {"net": "hostNetwork", "ipc": "hostIPC"}.get(_namespace(name), "")
         if shared and flag(spec, shared):
-            judge.say(invalid(own, name, f"may not be specified when '{shared}' is true"))
+            judge.add(invalid(own, name, f"may not be specified when '{shared}' is true"))
 
 
 def _namespace(sysctl: str) -> str:
@@ -177,7 +179,7 @@ def _namespace(sysctl: str) -> str:
     return "ipc" if name in _IPC or name.startswith("fs.mqueue.") else ""
 
 
-def check_host_process(judge: Judge, spec: Json, at: str) -> None:
+def check_host_process(judge: Judge, spec: Json, at: FieldPath) -> None:
     """``validateWindowsHostProcessPod``: all containers are host processes, or none is."""
     if judge.part:
         return
@@ -188,40 +190,40 @@ def check_host_process(judge: Judge, spec: Json, at: str) -> None:
         hosts += bool(pod if own is None else own)
         if pod is not None and own is not None and pod != own:
             why = f"pod hostProcess value must be identical if both are specified, was {str(pod).lower()}"
-            judge.whole(invalid(f"{path}securityContext.windowsOptions.hostProcess", own, why))
+            judge.add(invalid(path.child("securityContext", "windowsOptions", "hostProcess"), own, why))
     if hosts and hosts != count:
         why = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
-        judge.whole(invalid(at[:-1], "", why))
+        judge.add(invalid(at, "", why))
     if hosts and not flag(spec, "hostNetwork"):
         why = "hostNetwork must be true if pod contains any hostProcess containers"
-        judge.whole(invalid(f"{at}hostNetwork", False, why))
+        judge.add(invalid(at.child("hostNetwork"), False, why))
 
 
 def _host_process(value: Json) -> bool | None:
     return flag(field(field(value, "securityContext") or {}, "windowsOptions") or {}, "hostProcess")
 
 
-def check_os(judge: Judge, spec: Json, at: str) -> None:
+def check_os(judge: Judge, spec: Json, at: FieldPath) -> None:
     """``validateLinux`` and ``validateWindows``: fields of the other system."""
-    contexts = [(f"{at}securityContext.", field(spec, "securityContext") or {}, DATA["windows"]["pod"])]
+    contexts = [(at.child("securityContext"), field(spec, "securityContext") or {}, DATA["windows"]["pod"])]
     contexts += [
-        (f"{path}securityContext.", field(container, "securityContext") or {}, DATA["windows"]["container"])
+        (path.child("securityContext"), field(container, "securityContext") or {}, DATA["windows"]["container"])
         for path, container in all_containers(spec, at, judge.runners)
     ]
     if judge.pod.os == "linux":
         for path, context, _ in contexts:
             if field(context, "windowsOptions") is not None:
-                judge.say(forbidden(f"{path}windowsOptions", "windows options cannot be set for a linux pod"))
+                judge.add(forbidden(path.child("windowsOptions"), "windows options cannot be set for a linux pod"))
         return
     for path, context, keys in contexts:
         for key in keys:
             if context.get(key) is not None:
-                judge.say(forbidden(path + key, "cannot be set for a windows pod"))
+                judge.add(forbidden(path.child(key), "cannot be set for a windows pod"))
     if (field(spec, "securityContext") or {}).get("sysctls"):
-        judge.say(forbidden(f"{at}securityContext.sysctls", "cannot be set for a windows pod"))
+        judge.add(forbidden(at.child("securityContext", "sysctls"), "cannot be set for a windows pod"))
     for key in ("hostUsers", "shareProcessNamespace"):
         if spec.get(key) is not None:
-            judge.say(forbidden(at + key, "cannot be set for a windows pod"))
+            judge.add(forbidden(at.child(key), "cannot be set for a windows pod"))
     for key in ("hostPID", "hostIPC"):
         if spec.get(key):
-            judge.say(forbidden(at + key, "cannot be set for a windows pod"))
+            judge.add(forbidden(at.child(key), "cannot be set for a windows pod"))

@@ -5,31 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.kubernetes import claims, env, projected, scheduling, security  # noqa: F401 - they register their rules
 from webhook.kubernetes.containers import check_init, check_main, check_port_list
-from webhook.kubernetes.judge import Judge, check_labels, walk
+from webhook.kubernetes.judge import Judge, Rule, check_labels, walk
 from webhook.kubernetes.metadata import check_annotations
-from webhook.kubernetes.mounts import check_devices, check_mounts
 from webhook.kubernetes.pod import check_template
-from webhook.kubernetes.values import Json
-from webhook.kubernetes.volumes import check_volume
+from webhook.kubernetes.volumes import check_devices, check_mounts, check_volume
 from webhook.schema.fielderror import FieldError
 
 __all__ = ["validate"]
 
-_KINDS: Final[Mapping[str, Callable[[Judge, Json, str], None]]] = {
+_KINDS: Final[Mapping[str, Rule]] = {
     "PodTemplateSpec": check_template,
     "Container": check_main,
     "InitContainer": check_init,
     "Volume": check_volume,
-    "Labels": lambda judge, value, at: check_labels(judge, value, at[:-1]),
-    "Annotations": lambda judge, value, at: check_annotations(judge, {"annotations": value}, at[:-1]),
+    "Labels": check_labels,
+    "Annotations": lambda judge, value, at: check_annotations(judge, {"annotations": value}, at),
 }
 """Types whose rules are more than those of their members."""
 
-_LISTS: Final[Mapping[str, Callable[[Judge, list[Any], str], None]]] = {
-    "VolumeMounts": lambda judge, value, path: check_mounts(judge, {"volumeMounts": value}, path),
-    "VolumeDevices": lambda judge, value, path: check_devices(judge, {"volumeDevices": value}, path),
+_LISTS: Final[Mapping[str, Callable[[Judge, list[Any], FieldPath], None]]] = {
+    "VolumeMounts": lambda judge, value, at: check_mounts(judge, {"volumeMounts": value}, at),
+    "VolumeDevices": lambda judge, value, at: check_devices(judge, {"volumeDevices": value}, at),
     "Ports": check_port_list,
 }
 
@@ -37,7 +36,7 @@ _LISTS: Final[Mapping[str, Callable[[Judge, list[Any], str], None]]] = {
 def validate(
     kind: str,
     value: Any,
-    path: str = "",
+    path: FieldPath = ROOT,
     *,
     part: bool = False,
     templates: bool = False,
@@ -46,20 +45,20 @@ def validate(
 ) -> list[FieldError]:
     """Kubernetes' errors of a value of this type, each once; [] if the value has another JSON type.
 
-    ``part``: another part completes the value, so what only the whole shows is not said. ``templates``: a text with
-    ``{{`` is filled in later. ``owner`` is ``deployment`` or ``job``. ``runners`` names further containers of a pod.
+    ``part``: the value is merged with another one later, so errors that this may heal are left out. ``templates``: a
+    text with ``{{`` is filled in later. ``owner`` is ``deployment`` or ``job``. ``runners`` names further containers of
+    a pod.
     """
     judge = Judge(part=part, templates=templates, owner=owner, runners=runners)
     if kind in _LISTS:
         if isinstance(value, list):
             _LISTS[kind](judge, value, path)
     elif isinstance(value, dict):
-        at = f"{path}." if path else ""
         check = _KINDS.get(kind)
         if check is None:
-            walk(judge, kind, value, at)
+            walk(judge, kind, value, path)
         else:
-            check(judge, value, at)
+            check(judge, value, path)
     if len(judge.errors) < 2:
         return judge.errors
     return list({(error.type, error.field, str(error)): error for error in judge.errors}.values())

@@ -5,7 +5,7 @@ The schema of the definition refuses wrong types, so the rules for pods only mus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -29,6 +29,7 @@ __all__ = [
 
 Json = dict[str, Any]
 
+_WRITTEN: Final = (str, int, float)
 _USUAL: Final = 32  # characters of a quantity that is worth remembering
 
 
@@ -66,20 +67,17 @@ def texts(value: Json, key: str) -> list[str]:
     return [item if isinstance(item, str) else "" for item in items] if isinstance(items, list) else []
 
 
-def structs(value: Json, key: str) -> Iterator[tuple[int, Json]]:
+def structs(value: Json, key: str) -> Sequence[tuple[int, Json]]:
     """The objects of a list with their indexes; Go reads null as an empty one."""
     items = value.get(key)
-    if isinstance(items, list):
-        for index, item in enumerate(items):
-            if isinstance(item, dict):
-                yield index, item
-            elif item is None:
-                yield index, {}
+    if not isinstance(items, list):
+        return ()
+    return [(index, item or {}) for index, item in enumerate(items) if item is None or isinstance(item, dict)]
 
 
 def quantity(value: Any) -> Quantity | None:
     """A quantity, written as a string or a number, rounded up to a thousandth as the API server does."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if isinstance(value, bool) or not isinstance(value, _WRITTEN):
         return None
     text = value if value.__class__ is str else str(integer(value) or value)
     return _remembered(text) if len(text) <= _USUAL else _read(text)
@@ -99,12 +97,12 @@ def _read(text: str) -> Quantity | None:
 
 def quantities(value: Json, key: str) -> dict[str, Quantity]:
     """The quantities of a ResourceList that can be read. Go reads null as 0."""
-    found = {}
+    amounts = {}
     for name, item in (field(value, key) or {}).items():
         amount = quantity(0 if item is None else item)
         if amount is not None:
-            found[name] = amount
-    return found
+            amounts[name] = amount
+    return amounts
 
 
 def go_struct(value: Json, fields: tuple[tuple[str, str], ...]) -> GoStruct:

@@ -10,6 +10,7 @@ from webhook.golang.errors import GoError
 from webhook.golang.names import label_value
 from webhook.golang.netip import parse_address
 from webhook.golang.strconv import quote
+from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.kubernetes.judge import DATA
 from webhook.kubernetes.metadata import APP_ARMOR, SECCOMP, SECCOMP_POD, all_containers
 from webhook.kubernetes.overlaps import LISTING, Warned, conflicting_ports, overlapping_paths
@@ -32,44 +33,43 @@ _NO_POD: Final = "a null labelSelector results in matching no pod"
 _BYTES: Final = ("memory", "ephemeral-storage")
 
 
-def warned(kind: str, value: Any, path: str, *, part: bool = False) -> list[tuple[str, str]]:
+def warned(kind: str, value: Any, path: FieldPath = ROOT, *, part: bool = False) -> list[tuple[str, str]]:
     """Kubernetes' warnings of a value of this type: the path, and the text. ``part`` as for ``validate``."""
-    found = _KINDS.get(kind)
-    if found is None or not isinstance(value, dict):
+    if kind not in _KINDS or not isinstance(value, dict):
         return []
-    told = found(value, f"{path}." if path else "")
-    if not part:
-        told = chain(told, _KINDS_OF_WHOLES.get(kind, _nothing)(value, f"{path}." if path else ""))
-    return [(field or path, text) for field, text, is_certain in told if is_certain or not part]
+    warnings = _KINDS[kind](value, path)
+    if not part and kind in _KINDS_OF_WHOLES:
+        warnings = chain(warnings, _KINDS_OF_WHOLES[kind](value, path))
+    return [(str(field or path), text) for field, text, is_certain in warnings if is_certain or not part]
 
 
-def template_warnings(template: Json, at: str) -> Iterator[Warned]:
+def template_warnings(template: Json, at: FieldPath) -> Iterator[Warned]:
     """``GetWarningsForPodTemplate``."""
     meta, spec = field(template, "metadata") or {}, field(template, "spec") or {}
     notes = field(meta, "annotations") or {}
     for key in notes:
         if key in _NOTES:
-            yield f"{at}metadata.annotations[{key}]", _NOTES[key], True
-    yield from _old_profiles(notes, spec, f"{at}metadata.annotations")
-    yield from pod_warnings(spec, f"{at}spec.")
-    yield from whole_pod_warnings(spec, f"{at}spec.")
+            yield at.child("metadata", "annotations").key(key), _NOTES[key], True
+    yield from _old_profiles(notes, spec, at.child("metadata", "annotations"))
+    yield from pod_warnings(spec, at.child("spec"))
+    yield from whole_pod_warnings(spec, at.child("spec"))
 
 
-def _old_profiles(notes: Json, spec: Json, path: str) -> Iterator[Warned]:
+def _old_profiles(notes: Json, spec: Json, path: FieldPath) -> Iterator[Warned]:
     pod = field(spec, "securityContext") or {}
     seccomp = 'non-functional in v1.27+; use the "seccompProfile" field instead'
     if SECCOMP_POD in notes and field(pod, "seccompProfile") is None:
-        yield f"{path}[{SECCOMP_POD}]", seccomp, False
-    for _, container in all_containers(spec, ""):
+        yield path.key(SECCOMP_POD), seccomp, False
+    for _, container in all_containers(spec, ROOT):
         own, name = field(container, "securityContext") or {}, text(container, "name")
         if SECCOMP + name in notes and field(own, "seccompProfile") is None:
-            yield f"{path}[{SECCOMP}{name}]", seccomp, False
+            yield path.key(SECCOMP + name), seccomp, False
         note = notes.get(APP_ARMOR + name)
         if note is not None and field(own, "appArmorProfile") is None:
             profile = field(pod, "appArmorProfile")
             if profile is None or profile != _profile(str(note)):
                 yield (
-                    f"{path}[{APP_ARMOR}{name}]",
+                    path.key(APP_ARMOR + name),
                     'deprecated since v1.30; use the "appArmorProfile" field instead',
                     False,
                 )
@@ -83,118 +83,125 @@ def _profile(note: str) -> Json | None:
     return {"type": "Localhost", "localhostProfile": local} if local and local != note else None
 
 
-def pod_warnings(spec: Json, at: str) -> Iterator[Warned]:
+def pod_warnings(spec: Json, at: FieldPath) -> Iterator[Warned]:
     """``warningsForPodSpecAndMeta``, without what needs the annotations."""
     if _NAMES.isdisjoint(spec):
         return
     for key in field(spec, "nodeSelector") or {}:
         if key in _LABELS:
-            yield f"{at}nodeSelector[{key}]", _LABELS[key], True
+            yield at.child("nodeSelector").key(key), _LABELS[key], True
     if "affinity" in spec:
-        yield from affinity_warnings(field(spec, "affinity") or {}, f"{at}affinity.")
+        yield from affinity_warnings(field(spec, "affinity") or {}, at.child("affinity"))
     for index, spread in structs(spec, "topologySpreadConstraints"):
-        path, key = f"{at}topologySpreadConstraints[{index}].", text(spread, "topologyKey")
+        path, key = at.child("topologySpreadConstraints").index(index), text(spread, "topologyKey")
         if key in _LABELS:
-            yield f"{path}topologyKey", f"{key} is {_LABELS[key]}", True
+            yield path.child("topologyKey"), f"{key} is {_LABELS[key]}", True
         if field(spread, "labelSelector") is None:
-            yield f"{path}labelSelector", _NO_POD, False
+            yield path.child("labelSelector"), _NO_POD, False
     for index, volume in structs(spec, "volumes"):
         if not _LISTED.isdisjoint(volume):
-            yield from volume_warnings(volume, f"{at}volumes[{index}].")
+            yield from volume_warnings(volume, at.child("volumes").index(index))
     yield from _repeated(spec, at)
     if "overhead" in spec:
-        yield from _fractions(quantities(spec, "overhead"), f"{at}overhead")
+        yield from _fractions(quantities(spec, "overhead"), at.child("overhead"))
     for path, container in all_containers(spec, at):
         yield from container_warnings(container, path)
     if (number(spec, "terminationGracePeriodSeconds") or 0) < 0:
         why = "must be >= 0; negative values are invalid and will be treated as 1"
-        yield f"{at}terminationGracePeriodSeconds", why, True
+        yield at.child("terminationGracePeriodSeconds"), why, True
     for index, server in enumerate(texts(field(spec, "dnsConfig") or {}, "nameservers")):
-        yield from _address(server, f"{at}dnsConfig.nameservers[{index}]")
+        yield from _address(server, at.child("dnsConfig", "nameservers").index(index))
     for index, alias in structs(spec, "hostAliases"):
-        yield from _address(text(alias, "ip"), f"{at}hostAliases[{index}].ip")
+        yield from _address(text(alias, "ip"), at.child("hostAliases").index(index).child("ip"))
 
 
-def affinity_warnings(affinity: Json, at: str) -> Iterator[Warned]:
+def affinity_warnings(affinity: Json, at: FieldPath) -> Iterator[Warned]:
     """Old labels of nodes, values that no label can have, and terms that select no pod."""
-    node = field(affinity, "nodeAffinity") or {}
-    required = f"{at}nodeAffinity.{_REQUIRED}.nodeSelectorTerms"
-    for index, term in structs(field(node, _REQUIRED) or {}, "nodeSelectorTerms"):
-        yield from _term(term, f"{required}[{index}]")
-    for index, weighted in structs(node, _PREFERRED):
-        path = f"{at}nodeAffinity.{_PREFERRED}[{index}].preference"
-        yield from _term(field(weighted, "preference") or {}, path, values=True)
+    yield from node_affinity_warnings(field(affinity, "nodeAffinity") or {}, at.child("nodeAffinity"))
     for key in ("podAffinity", "podAntiAffinity"):
         pod = field(affinity, key) or {}
         for index, term in structs(pod, _REQUIRED):
             if field(term, "labelSelector") is None:
-                yield f"{at}{key}.{_REQUIRED}[{index}].labelSelector", _NO_POD, True
+                yield at.child(key, _REQUIRED).index(index).child("labelSelector"), _NO_POD, True
         for index, weighted in structs(pod, _PREFERRED):
             if field(field(weighted, "podAffinityTerm") or {}, "labelSelector") is None:
-                yield f"{at}{key}.{_PREFERRED}[{index}].podAffinityTerm.labelSelector", _NO_POD, True
+                yield at.child(key, _PREFERRED).index(index).child("podAffinityTerm", "labelSelector"), _NO_POD, True
 
 
-def _term(term: Json, path: str, *, values: bool = False) -> Iterator[Warned]:
+def node_affinity_warnings(node: Json, at: FieldPath) -> Iterator[Warned]:
+    required, preferred = at.child(_REQUIRED, "nodeSelectorTerms"), at.child(_PREFERRED)
+    for index, term in structs(field(node, _REQUIRED) or {}, "nodeSelectorTerms"):
+        yield from _term(term, required.index(index))
+    for index, weighted in structs(node, _PREFERRED):
+        path = preferred.index(index).child("preference")
+        yield from _term(field(weighted, "preference") or {}, path, values=True)
+
+
+def _term(term: Json, path: FieldPath, *, values: bool = False) -> Iterator[Warned]:
     for index, requirement in structs(term, "matchExpressions"):
-        own, key = f"{path}.matchExpressions[{index}]", text(requirement, "key")
+        own, key = path.child("matchExpressions").index(index), text(requirement, "key")
         if key in _LABELS:
-            yield f"{own}.key", f"{key} is {_LABELS[key]}", True
+            yield own.child("key"), f"{key} is {_LABELS[key]}", True
         for place, value in enumerate(texts(requirement, "values") if values else []):
             for problem in label_value(value):
-                yield f"{own}.values[{place}]", f"{value} is invalid, {problem}", True
+                yield own.child("values").index(place), f"{value} is invalid, {problem}", True
 
 
-def volume_warnings(volume: Json, at: str) -> Iterator[Warned]:
+def volume_warnings(volume: Json, at: FieldPath) -> Iterator[Warned]:
     """Sources that are gone, fractions of a byte, files that hide others."""
     for key in volume.keys() & _VOLUMES.keys():
         if field(volume, key) is not None:
-            yield at + ("storageOS" if key == "storageos" else key), _VOLUMES[key], True
+            yield at.child("storageOS" if key == "storageos" else key), _VOLUMES[key], True
     if "ephemeral" in volume:
         yield from _claim_warnings(volume, at)
     if volume.keys() & LISTING:
         for warning in overlapping_paths(volume):
-            yield "", warning, True
+            yield None, warning, True
 
 
-def _claim_warnings(volume: Json, at: str) -> Iterator[Warned]:
+def _claim_warnings(volume: Json, at: FieldPath) -> Iterator[Warned]:
     claim = field(field(field(volume, "ephemeral") or {}, "volumeClaimTemplate") or {}, "spec") or {}
     for kind in ("requests", "limits"):
         storage = quantities(field(claim, "resources") or {}, kind).get("storage")
         if storage is not None and fractional(storage):
-            path = f"{at}ephemeral.volumeClaimTemplate.spec.resources.{kind}[storage]"
+            path = at.child("ephemeral", "volumeClaimTemplate", "spec", "resources", kind).key("storage")
             yield path, f"fractional byte value {quote(str(storage))} is invalid, must be an integer", True
 
 
-def _repeated(spec: Json, at: str) -> Iterator[Warned]:
+def _repeated(spec: Json, at: FieldPath) -> Iterator[Warned]:
     for key, name, noun in (("hostAliases", "ip", "ip"), ("imagePullSecrets", "name", "name")):
         seen: set[str] = set()
         for index, item in structs(spec, key):
             value = text(item, name)
             if value in seen:
-                yield f"{at}{key}[{index}].{name}", f"duplicate {noun} {quote(value)}", False
+                yield at.child(key).index(index).child(name), f"duplicate {noun} {quote(value)}", False
             seen.add(value)
             if key == "imagePullSecrets" and not value:
-                yield f"{at}{key}[{index}].name", 'invalid empty name ""', True
+                yield at.child(key).index(index).child("name"), 'invalid empty name ""', True
 
 
-def container_warnings(container: Json, at: str) -> Iterator[Warned]:
+def container_warnings(container: Json, at: FieldPath) -> Iterator[Warned]:
+    return resource_warnings(field(container, "resources") or {}, at.child("resources"))
+
+
+def resource_warnings(resources: Json, at: FieldPath) -> Iterator[Warned]:
     """Fractions of a byte."""
-    resources = field(container, "resources") or {}
     for kind in ("limits", "requests"):
         amounts = resources.get(kind)
         if isinstance(amounts, dict):
             wanted = {name: amounts[name] for name in _BYTES if name in amounts}
-            yield from _fractions(quantities({kind: wanted}, kind), f"{at}resources.{kind}")
+            yield from _fractions(quantities({kind: wanted}, kind), at.child(kind))
 
 
-def whole_pod_warnings(spec: Json, at: str) -> Iterator[Warned]:
+def whole_pod_warnings(spec: Json, at: FieldPath) -> Iterator[Warned]:
     """Variables and ports that hide others: none of them is certain in a part."""
-    for path, container in all_containers(spec, at):
+    containers = list(all_containers(spec, at))
+    for path, container in containers:
         yield from hidden_variables(container, path)
-    yield from conflicting_ports(spec, at)
+    yield from conflicting_ports(containers)
 
 
-def hidden_variables(container: Json, at: str) -> Iterator[Warned]:
+def hidden_variables(container: Json, at: FieldPath) -> Iterator[Warned]:
     """Variables of a container that hide others."""
     variables = container.get("env") or ()
     try:
@@ -209,18 +216,18 @@ def hidden_variables(container: Json, at: str) -> Iterator[Warned]:
         extends = reference in value and value != reference and field(variable, "valueFrom") is None
         if name in seen and not extends:
             why = f"hides previous definition of {quote(name)}, which may be dropped when using apply"
-            yield f"{at}env[{index}]", why, False
+            yield at.child("env").index(index), why, False
         seen.add(name)
 
 
-def _fractions(amounts: Json, path: str) -> Iterator[Warned]:
+def _fractions(amounts: Json, path: FieldPath) -> Iterator[Warned]:
     for name in _BYTES:
         amount = amounts.get(name)
         if amount is not None and fractional(amount):
-            yield f"{path}[{name}]", f"fractional byte value {quote(str(amount))} is invalid, must be an integer", True
+            yield path.key(name), f"fractional byte value {quote(str(amount))} is invalid, must be an integer", True
 
 
-def _address(value: str, path: str) -> Iterator[Warned]:
+def _address(value: str, path: FieldPath) -> Iterator[Warned]:
     try:
         printed = str(parse_address(value))
     except GoError:
@@ -229,30 +236,18 @@ def _address(value: str, path: str) -> Iterator[Warned]:
         yield path, f"IPv6 address {quote(value)} should be in RFC 5952 canonical format ({quote(printed)})", True
 
 
-def _nothing(_: Json, __: str) -> Iterator[Warned]:
-    return iter(())
-
-
-def _resource_warnings(value: Json, at: str) -> Iterator[Warned]:
-    return container_warnings({"resources": value}, at.removesuffix("resources."))
-
-
-def _node_warnings(value: Json, at: str) -> Iterator[Warned]:
-    return affinity_warnings({"nodeAffinity": value}, at.removesuffix("nodeAffinity."))
-
-
-_KINDS: Final[Mapping[str, Callable[[Json, str], Iterator[Warned]]]] = {
+_KINDS: Final[Mapping[str, Callable[[Json, FieldPath], Iterator[Warned]]]] = {
     "PodTemplateSpec": template_warnings,
     "PodSpec": pod_warnings,
     "Container": container_warnings,
     "InitContainer": container_warnings,
     "Volume": volume_warnings,
     "Affinity": affinity_warnings,
-    "NodeAffinity": _node_warnings,
-    "ResourceRequirements": _resource_warnings,
+    "NodeAffinity": node_affinity_warnings,
+    "ResourceRequirements": resource_warnings,
 }
 
-_KINDS_OF_WHOLES: Final[Mapping[str, Callable[[Json, str], Iterator[Warned]]]] = {
+_KINDS_OF_WHOLES: Final[Mapping[str, Callable[[Json, FieldPath], Iterator[Warned]]]] = {
     "PodSpec": whole_pod_warnings,
     "Container": hidden_variables,
     "InitContainer": hidden_variables,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.admission import Default, patch
-from webhook.policy import field_path
+from webhook.ground.fieldpath import field_path
 
 __all__ = ["Change", "changes"]
 

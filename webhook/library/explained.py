@@ -9,11 +9,11 @@ from typing import Any, Final
 from webhook.cluster import ClusterView, Kind
 from webhook.facts import EXPLANATIONS, Table
 from webhook.facts.settings import Settings
+from webhook.ground.fieldpath import field_path
 from webhook.library.apiserver import kind_of, placed
 from webhook.library.changes import Change, changes
 from webhook.library.review import ReviewedManifest
 from webhook.manifests.documents import Document
-from webhook.policy import field_path
 
 __all__ = ["Explanation", "Origin", "explained"]
 

@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import Final
 
 from webhook.admission import Cause, Warn
+from webhook.ground.fieldpath import field_keys, field_path
 from webhook.manifests.documents import Document
-from webhook.manifests.places import Place, Remark, find, keys
-from webhook.policy import field_path
+from webhook.manifests.places import Place, Remark, find
 
 __all__ = ["CODES", "Finding", "Severity", "findings_of", "ordered"]
 
@@ -123,7 +123,7 @@ def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _quoting(cause: Cause, document: Document) -> Iterator[str]:
     """Advice about a key or a value without quotes that YAML does not read as text."""
-    key, _, complete = find(document.tree, keys(cause.field))
+    key, _, complete = find(document.tree, field_keys(cause.field))
     if complete and key is not None and key.plain and isinstance(key.value, bool) and key.text not in {"true", "false"}:
         yield f"YAML reads the key {key.text} as {str(key.value).lower()}: put it in quotes"
         return

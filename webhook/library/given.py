@@ -10,10 +10,10 @@ from typing import Any, Final
 import orjson
 
 from webhook.admission.errors import DocumentError, Problem
+from webhook.ground.fieldpath import field_path
 from webhook.manifests import documents, folders
 from webhook.manifests.documents import Document, Scan
 from webhook.manifests.reading import as_manifests
-from webhook.policy import field_path
 
 __all__ = ["Given", "documents_of", "every_document"]
 

@@ -11,6 +11,7 @@ from webhook.admission import Cause, Decision, GroupVersionKind, Request
 from webhook.catalog import Catalog, KnownKind
 from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Options
+from webhook.ground.fieldpath import field_path
 from webhook.library.apiserver import (
     Definitions,
     applied,
@@ -25,7 +26,6 @@ from webhook.library.apiserver import (
 from webhook.library.kinds import as_meant, unserved, why_unchecked, without_schema
 from webhook.library.unknown import NOTHING, Narrowing, Undecided, Unjudged, World
 from webhook.manifests.documents import Document
-from webhook.policy import field_path
 
 __all__ = [
     "Decided",

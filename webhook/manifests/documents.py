@@ -21,9 +21,10 @@ from webhook.admission.errors import DocumentError, Problem
 from webhook.golang.json import ValueFault
 from webhook.golang.json import decode as decode_json
 from webhook.golang.strconv import SPACE
+from webhook.ground.fieldpath import field_keys
 from webhook.manifests.composer import NESTING, Composed, YamlError, compose
 from webhook.manifests.links import content
-from webhook.manifests.places import BREAK, Piece, Place, Remark, Spot, Text, find, keys
+from webhook.manifests.places import BREAK, Piece, Place, Remark, Spot, Text, find
 
 __all__ = ["Document", "Scan", "decode", "parse", "read", "repeats_of", "scan_file", "scan_text"]
 
@@ -81,12 +82,12 @@ class Document:
 
     def place(self, path: str) -> Place:
         """The place of the key of a field, or of its nearest parent in the text."""
-        named, _, _ = find(self.tree, keys(path))
+        named, _, _ = find(self.tree, field_keys(path))
         return Place(self.line, 1, 2) if named is None else Place.of(named)
 
     def written(self, path: str) -> Spot | None:
         """The value that the text has at a field."""
-        _, value, complete = find(self.tree, keys(path))
+        _, value, complete = find(self.tree, field_keys(path))
         return value if complete else None
 
     def text_of(self, line: int) -> str:
@@ -101,7 +102,7 @@ class Document:
 
     def line_at(self, field: str) -> int:
         """As :meth:`line_of`, for a path in an error: ``spec.files[0]``, ``metadata.labels[a.b/c]``."""
-        return self.line_of(*keys(field))
+        return self.line_of(*field_keys(field))
 
 
 @lru_cache(maxsize=4)

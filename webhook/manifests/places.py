@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from webhook.golang.strconv import SPACE
 
-__all__ = ["BREAK", "Piece", "Place", "Remark", "Spot", "Text", "find", "keys"]
+__all__ = ["BREAK", "Piece", "Place", "Remark", "Spot", "Text", "find"]
 
 BREAK: Final = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
 """The line breaks that libyaml counts."""
@@ -18,7 +18,6 @@ _BAD_SEPARATOR: Final = "kubectl refuses the separator: only a comment may be be
 _HALF_PAIR: Final = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 _NO_YAML: Final = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 """Half of a surrogate pair, and characters: JSON can have them, YAML refuses them or breaks the line."""
-_KEY: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 
 
 class Piece(NamedTuple):
@@ -145,12 +144,6 @@ class Remark(NamedTuple):
     path: tuple[str | int, ...]
     place: Place
     message: str
-
-
-def keys(field: str) -> list[str | int]:
-    """The keys of a path in an error: ``spec.files[0]``, ``metadata.labels[a.b/c]``."""
-    found = (bracketed or name for bracketed, name in _KEY.findall(field))
-    return [int(key) if key.isdecimal() else key for key in found]
 
 
 def find(root: Spot | None, path: Sequence[str | int]) -> tuple[Spot | None, Spot | None, bool]:

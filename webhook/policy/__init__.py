@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from webhook.ground.later import later
 from webhook.policy.action import Action, Profile
 from webhook.policy.evaluate import PolicyFault, PolicyScope
-from webhook.policy.path import MISSING, Path, field_path
+from webhook.policy.path import MISSING, Path
 from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, Reference, ValidationRule, Withdrawn
 from webhook.policy.prepared import Functions, Prepared
 from webhook.policy.reads import FACTS, OBJECT, SELF, Keys, Reads, any_meet, is_above
@@ -59,7 +59,6 @@ __all__ = [
     "Withdrawn",
     "any_meet",
     "compile_policy",
-    "field_path",
     "is_above",
     "node_at",
     "parse_policy",

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 from webhook.admission.stamp import ANNOTATION
 from webhook.cel.syntax import Const, Expr, Select
 from webhook.cel.values import unescape
-from webhook.policy.path import field_path
+from webhook.ground.fieldpath import field_path
 from webhook.policy.policy import DefaultRule, Expression, Policy, ValidationRule
 from webhook.policy.reads import OBJECT, SELF, STORED, Keys, Reads, is_above, meet
 

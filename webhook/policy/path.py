@@ -3,47 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, Final
 
-__all__ = ["MISSING", "Path", "field_path"]
+from webhook.ground.fieldpath import field_path
+
+__all__ = ["MISSING", "Path"]
 
 MISSING: Final[Any] = type("Missing", (), {"__repr__": lambda _: "MISSING"})()
 """What :meth:`Path.get` returns for an absent node: None is a value."""
 
 _SEGMENT = re.compile(r"\.?([A-Za-z_$][\w$-]*)|\['((?:[^'\\]|\\.)*)'\]|(\[\*\])")
-
-_NAME = re.compile(r"[A-Za-z_$][\w$-]*")
-_NAMES = re.compile(rf"{_NAME.pattern}(?:\.{_NAME.pattern})*")
-
-_SHORT: Final = 256
-"""Characters of a path that is remembered, so that callers cannot fill the memory with long ones."""
-
-
-def field_path(keys: Sequence[str | int]) -> str:
-    """A concrete path in the API server's spelling: ``("spec", "files", 0)`` → ``spec.files[0]``."""
-    try:
-        text = ".".join(keys)  # type: ignore[arg-type]
-    except TypeError:
-        text = ""
-    if text.count(".") == len(keys) - 1 and (_are_names if len(text) <= _SHORT else _are_names.__wrapped__)(text):
-        return text
-    text = ""
-    for key in keys:
-        if isinstance(key, int):
-            text += f"[{key}]"
-        elif _NAME.fullmatch(key):
-            text += f".{key}" if text else key
-        else:
-            text += f"[{key}]"
-    return text
-
-
-@lru_cache(2048)
-def _are_names(text: str) -> bool:
-    return _NAMES.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

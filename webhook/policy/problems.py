@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from webhook.admission.errors import Problem
+from webhook.ground.fieldpath import field_path
 from webhook.manifests.documents import Document
-from webhook.policy.path import field_path
 
 if TYPE_CHECKING:
     from pydantic import ValidationError

@@ -10,6 +10,7 @@ from typing import Any, Final
 from webhook.golang.fmt import GoStrings, value_text
 from webhook.golang.json import marshal
 from webhook.golang.strconv import quote
+from webhook.ground.fieldpath import FieldPath
 
 __all__ = [
     "ERRORS",
@@ -19,6 +20,7 @@ __all__ = [
     "duplicate",
     "forbidden",
     "invalid",
+    "not_found",
     "not_supported",
     "required",
     "too_long",
@@ -91,36 +93,41 @@ def child_path(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def required(field: str, detail: str = "") -> FieldError:
-    return FieldError("FieldValueRequired", field, detail)
+def required(field: str | FieldPath, detail: str = "") -> FieldError:
+    return FieldError("FieldValueRequired", str(field), detail)
 
 
-def forbidden(field: str, detail: str) -> FieldError:
-    return FieldError("FieldValueForbidden", field, detail)
+def forbidden(field: str | FieldPath, detail: str) -> FieldError:
+    return FieldError("FieldValueForbidden", str(field), detail)
 
 
-def invalid(field: str, bad_value: Any, detail: str) -> FieldError:
-    return FieldError("FieldValueInvalid", field, detail, bad_value)
+def invalid(field: str | FieldPath, bad_value: Any, detail: str) -> FieldError:
+    return FieldError("FieldValueInvalid", str(field), detail, bad_value)
 
 
 def type_invalid(field: str, bad_value: Any, detail: str) -> FieldError:
     return FieldError("FieldValueTypeInvalid", field, detail, bad_value)
 
 
-def duplicate(field: str, bad_value: Any) -> FieldError:
-    return FieldError("FieldValueDuplicate", field, "", bad_value)
+def not_found(field: str | FieldPath, bad_value: Any, detail: str = "") -> FieldError:
+    return FieldError("FieldValueNotFound", str(field), detail, bad_value)
 
 
-def not_supported(field: str, bad_value: Any, supported: Iterable[str]) -> FieldError:
+def duplicate(field: str | FieldPath, bad_value: Any) -> FieldError:
+    return FieldError("FieldValueDuplicate", str(field), "", bad_value)
+
+
+def not_supported(field: str | FieldPath, bad_value: Any, supported: Iterable[str]) -> FieldError:
     names = ", ".join(map(quote, supported))
-    return FieldError("FieldValueNotSupported", field, f"supported values: {names}" if names else "", bad_value)
+    detail = f"supported values: {names}" if names else ""
+    return FieldError("FieldValueNotSupported", str(field), detail, bad_value)
 
 
-def too_long(field: str, limit: int) -> FieldError:
+def too_long(field: str | FieldPath, limit: int) -> FieldError:
     detail = f"may not be more than {limit} byte{'' if limit == 1 else 's'}"
-    return FieldError("FieldValueTooLong", field, detail, "<value omitted>")
+    return FieldError("FieldValueTooLong", str(field), detail, "<value omitted>")
 
 
-def too_many(field: str, actual: int, limit: int) -> FieldError:
+def too_many(field: str | FieldPath, actual: int, limit: int) -> FieldError:
     detail = f"must have at most {limit} item{'' if limit == 1 else 's'}"
-    return FieldError("FieldValueTooMany", field, detail, actual)
+    return FieldError("FieldValueTooMany", str(field), detail, actual)

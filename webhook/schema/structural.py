@@ -13,7 +13,6 @@ from webhook.golang.json import read_numbers
 from webhook.schema.correlate import Correlated
 from webhook.schema.default import compile_default
 from webhook.schema.defaults import prune_defaults
-from webhook.schema.errorplace import Keys, keys_of
 from webhook.schema.errors import DecodeError
 from webhook.schema.fast.check import Check, compile_clean
 from webhook.schema.fast.parts import Parts
@@ -21,6 +20,7 @@ from webhook.schema.fielderror import FieldError, invalid
 from webhook.schema.listtype import validate_lists
 from webhook.schema.node import SchemaNode, build
 from webhook.schema.objectmeta.embedded import coerce, has_embedded, validate_embedded
+from webhook.schema.paths import Keys, keys_of
 from webhook.schema.prune import drop_nulls, prune
 from webhook.schema.quantities import compile_quantities
 from webhook.schema.rules.compile import RuleNode, compile_rules, conditions_of

@@ -16,11 +16,11 @@ from typing import Final, NamedTuple
 from webhook.admission import Cause
 from webhook.cli.manifests import Outcomes
 from webhook.cli.report.consequences import MEANT
+from webhook.ground.fieldpath import field_keys, field_path
 from webhook.library.review import ReviewedManifest
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
-from webhook.manifests.places import BREAK, Spot, find, keys
-from webhook.policy import field_path
+from webhook.manifests.places import BREAK, Spot, find
 
 __all__ = ["Edit", "edits", "fixed"]
 
@@ -133,11 +133,11 @@ def edits(review: ReviewedManifest) -> Iterator[Edit]:
         return
     offsets = [0, *(found.end() for found in BREAK.finditer(document.text))]
     for cause in review.validation.causes:
-        key, value, complete = find(document.tree, keys(cause.field))
+        key, value, complete = find(document.tree, field_keys(cause.field))
         if complete and key is not None and key.is_scalar and (meant := MEANT.search(cause.message)):
-            name = str(keys(meant["name"])[-1])
+            name = str(field_keys(meant["name"])[-1])
             if _is_typo(key.text, name):
-                renamed = field_path([*keys(cause.field)[:-1], name])
+                renamed = field_path([*field_keys(cause.field)[:-1], name])
                 yield _edit(document, offsets, key, name, cause.field)._replace(renamed=renamed)
         elif complete and value is not None and value.is_scalar:
             for text in _scalars(cause, value):

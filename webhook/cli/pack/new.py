@@ -143,7 +143,7 @@ def _asked(node: Node, path: tuple[str, ...], pods: Place | None) -> Iterator[tu
         if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and isinstance(child, Mapping):
             yield from _asked(child, (*path, name), None if pods is None else pods.children.get(name))
     if isinstance(node.get("items"), Mapping):
-        yield from _asked(node["items"], (*path, "[*]"), None if pods is None else pods.each)
+        yield from _asked(node["items"], (*path, "[*]"), None if pods is None else pods.items)
 
 
 def _cases(known: KnownKind, loaded: catalog.Catalog) -> str:

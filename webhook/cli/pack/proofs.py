@@ -14,9 +14,10 @@ from webhook.catalog import Catalog, KnownKind, forms
 from webhook.cli.cases import Case, CaseResult, CasesDocument, catalogs, fired_in, run, written
 from webhook.cluster import MemoryView
 from webhook.engine import POD_CODES, Options
+from webhook.ground.fieldpath import field_path
 from webhook.library.review import decide
 from webhook.manifests.documents import Document
-from webhook.policy import MISSING, DefaultRule, ValidationRule, field_path
+from webhook.policy import MISSING, DefaultRule, ValidationRule
 
 __all__ = ["Placed", "RuleKey", "faults", "placed", "rules_of", "unproved"]
 

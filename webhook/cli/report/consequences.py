@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Final
 
+from webhook.ground.fieldpath import field_keys
 from webhook.library.findings import Finding
 from webhook.manifests.documents import Document
-from webhook.manifests.places import keys
 
 __all__ = ["MEANT", "without_consequences"]
 
@@ -29,7 +29,7 @@ def without_consequences(
     value = document.value
     for each in wrong[:_MOST]:
         if found := MEANT.match(each.message):
-            value = _renamed(value, keys(each.field), found["name"])
+            value = _renamed(value, field_keys(each.field), found["name"])
     if value is document.value or len(wrong) == len(findings):
         return findings
     left = {(each.code, each.field, each.message) for each in judge(replace(document, value=value))}

@@ -21,6 +21,7 @@ from webhook.engine.filling.ownership import Ownership
 from webhook.engine.metadata import is_readable
 from webhook.engine.options import OBJECT_BUDGET
 from webhook.engine.review import ObjectReview
+from webhook.ground.fieldpath import field_path
 from webhook.policy import (
     MISSING,
     DefaultRule,
@@ -29,7 +30,6 @@ from webhook.policy import (
     PolicyFault,
     PolicyScope,
     Withdrawn,
-    field_path,
 )
 from webhook.schema import DecodeError
 

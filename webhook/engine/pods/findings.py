@@ -13,9 +13,9 @@ from webhook.admission import Cause, Warn, cut_end
 from webhook.engine.findings import MAX_FINDINGS, MESSAGE, Findings
 from webhook.engine.options import Options
 from webhook.engine.pods.seen import RIGHT
-from webhook.engine.pods.whole import Fault, Pod
-from webhook.facts import Whole, Wholes
-from webhook.kubernetes import Place, Spot, is_clean, parts, spots, validate, warned
+from webhook.engine.pods.whole import JudgedPod, PodFault
+from webhook.facts import Wholes
+from webhook.kubernetes import Place, Spot, parts, spots, validate, warned
 from webhook.policy import Prepared, Profile
 from webhook.schema import FieldError
 
@@ -31,6 +31,7 @@ POD_CODES: Final = (REFUSED, WARNED)
 
 WholesOf = Callable[[dict[str, Any]], Wholes]
 """The pods that an operator makes of an object."""
+_NO_WHOLES: Final = Wholes(())
 
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 _LAST_INDEX: Final = re.compile(r"\[[0-9]+\]\Z")
@@ -74,80 +75,50 @@ def pod_findings(
         else:
             findings.causes.append(Cause(fault.field, fault.reason, text, REFUSED))
     findings.warnings += [Warn(field, cut_end(text, MESSAGE), WARNED) for field, text in warnings]
-    for found in (findings.causes, findings.notices, findings.warnings):
-        del found[MAX_FINDINGS:]
+    for sort in (findings.causes, findings.notices, findings.warnings):
+        del sort[MAX_FINDINGS:]
     return findings
 
 
 def _judged(
     place: Place, obj: dict[str, Any], owner: str, wholes: WholesOf | None
-) -> tuple[list[Fault], list[tuple[str, str]]]:
-    """What Kubernetes refuses, and what it warns of.
-
-    What was right is remembered only of pods that are merged, and of what the fast way does not know.
-    """
-    whole = None if wholes is None else wholes(obj)
-    pods, other, read = ((), None, "") if whole is None else (whole.pods, whole.other, whole.read)
-    if not pods and _are_clean(place, obj, owner, ()):
+) -> tuple[list[PodFault], list[tuple[str, str]]]:
+    """What Kubernetes refuses, and what it warns of. An object whose pods were right is not judged again."""
+    written = parts(place, obj)
+    merged = _NO_WHOLES if wholes is None else wholes(obj)
+    if written is None and not merged.pods:
         return [], []
-    key = RIGHT.key(owner, read, parts(place, obj))
-    if RIGHT.has(key, place, other):
+    key = RIGHT.key(owner, merged.read, written)
+    if RIGHT.has(key, place, merged.other):
         return [], []
-    unsure, clean = list[Whole](), dict[int, Whole]()
-    for each in pods:
-        if is_clean("PodSpec", each.pod, False, owner):
-            clean[id(each.given)] = each
-        else:
-            unsure.append(each)
-    exact = [Pod(each, owner) for each in unsure]
-    found = list[Fault](), list[tuple[str, str]]()
-    if unsure or not pods or not _are_clean(place, obj, owner, clean):
-        found = _looked_at(place, obj, owner, exact, {each.path for each in clean.values()})
-    if not any(found) and not any(pod.uses_volumes for pod in exact):
-        RIGHT.add(key, place, other)
-    return found
+    pods = [JudgedPod(whole, owner) for whole in merged.pods]
+    faults, warnings = _of_parts_and_pods(place, obj, owner, pods)
+    if not faults and not warnings and not any(pod.uses_volumes for pod in pods):
+        RIGHT.add(key, place, merged.other)
+    return faults, warnings
 
 
-def _are_clean(place: Place, value: Any, owner: str, wholes: Collection[int]) -> bool:
-    """Whether all parts are clean. A node of a whole that is clean, by its identity, is not looked at."""
-    if (
-        place.kind
-        and id(value) not in wholes
-        and not is_clean(place.kind, value, not place.whole, owner, place.runners)
-    ):
-        return False
-    each = place.each
-    if value.__class__ is dict:
-        if each is not None:
-            return all(_are_clean(place.children.get(key, each), item, owner, wholes) for key, item in value.items())
-        for key, below in place.children.items():
-            if key in value and not _are_clean(below, value[key], owner, wholes):
-                return False
-    elif each is not None and value.__class__ is list:
-        return all(_are_clean(each, item, owner, wholes) for item in value)
-    return True
+def _of_parts_and_pods(
+    place: Place, obj: dict[str, Any], owner: str, pods: Sequence[JudgedPod]
+) -> tuple[list[PodFault], list[tuple[str, str]]]:
+    """What Kubernetes says of the parts, and then of the ``pods``. After :data:`MAX_FINDINGS` it is not asked further.
 
-
-def _looked_at(
-    place: Place, obj: dict[str, Any], owner: str, pods: Sequence[Pod], clean: Collection[str]
-) -> tuple[list[Fault], list[tuple[str, str]]]:
-    """What the exact way says: first of the parts, and then of the ``pods``. ``clean`` are the paths of others.
-
-    A whole that is right has no part that is wrong, so its part is not looked at. Enough are :data:`MAX_FINDINGS`.
+    A whole that is right has no part that is wrong, so its part is not judged.
     """
-    faults, warnings = list[Fault](), list[tuple[str, str]]()
-    right = {pod.whole.path for pod in pods if pod.is_right}.union(clean)
+    faults: list[PodFault] = []
+    warnings: list[tuple[str, str]] = []
+    right = {pod.whole.path for pod in pods if pod.is_right}
     for spot in spots(place, obj):
-        if spot.path not in right:
-            errors, told = _of_part(spot, owner)
-            faults += [Fault(each.type, each.field, each.body()) for each in errors]
-            warnings += told
+        if str(spot.path) not in right:
+            errors, of_part = _of_part(spot, owner)
+            faults += [PodFault(error.type, error.field, error.body()) for error in errors]
+            warnings += of_part
             if len(faults) >= MAX_FINDINGS:
                 return faults, warnings
-    said = {(fault.field, fault.text) for fault in faults}.union(warnings)
+    of_parts = {(fault.field, fault.text) for fault in faults}.union(warnings)
     for pod in pods:
-        faults += dict.fromkeys(pod.faults(said))
-        warnings += dict.fromkeys(pod.notes(said))
+        faults += dict.fromkeys(pod.faults(of_parts))
+        warnings += dict.fromkeys(pod.warnings_besides(of_parts))
     return faults, warnings
 
 
@@ -158,6 +129,6 @@ def _of_part(spot: Spot, owner: str) -> tuple[list[FieldError], list[tuple[str, 
     return errors, warned(kind, spot.value, spot.path, part=part)
 
 
-def _unplaced(fault: Fault) -> tuple[str, str, str]:
+def _unplaced(fault: PodFault) -> tuple[str, str, str]:
     """A fault without the indexes of its field: an item of a list may move."""
     return fault.reason, _INDEX.sub("[]", fault.field), fault.text

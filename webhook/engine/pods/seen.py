@@ -1,11 +1,7 @@
-"""Objects in whose pods nothing was found, where the fast way takes long or does not know.
-
-The same specification is reviewed again, of one object or of many.
-"""
+"""Objects whose pods were right: the same specification is reviewed again, of one object or of many."""
 
 from __future__ import annotations
 
-from operator import is_
 from typing import Any, Final
 
 import orjson
@@ -25,7 +21,7 @@ class Right:
     """
 
     def __init__(self) -> None:
-        self._known, self._size = dict[bytes, tuple[object, ...]](), 0
+        self._same, self._size = dict[tuple[object, ...], tuple[object, ...]](), 0
 
     def key(self, *value: Any) -> bytes:
         """What identifies a value; empty for a value that has no JSON."""
@@ -35,15 +31,16 @@ class Right:
             return b""
 
     def has(self, key: bytes, *same: object) -> bool:
-        known = self._known.get(key)
-        return known is not None and all(map(is_, known, same))
+        return (key, *map(id, same)) in self._same
 
     def add(self, key: bytes, *same: object) -> None:
-        if self._size + len(key) > LIMIT or len(self._known) >= MOST:
-            self._known, self._size = {}, 0
+        """Remember a value. What is the same is kept, so that no other object gets its identity."""
+        if self._size + len(key) > LIMIT or len(self._same) >= MOST:
+            self._same, self._size = {}, 0
         if 0 < len(key) <= LIMIT:
-            self._size += 0 if key in self._known else len(key)
-            self._known[key] = same
+            identified = (key, *map(id, same))
+            self._size += 0 if identified in self._same else len(key)
+            self._same[identified] = same
 
 
 RIGHT: Final = Right()

@@ -15,12 +15,12 @@ from webhook.cel.values import escape
 from webhook.cluster import ClusterView
 from webhook.engine import POD_CODES
 from webhook.facts.settings import Settings
+from webhook.ground.fieldpath import field_keys, field_path
 from webhook.kubernetes import pod_places, spots
 from webhook.library.unknown.narrowing import NAMES, NOTHING, Narrowing, Undecided, World, dependences_of
 from webhook.library.unknown.standins import filled, name_of, restored
 from webhook.library.unknown.substitution import Keys, unknown_in
-from webhook.manifests.places import keys
-from webhook.policy import SELF, Open, Path, Reads, ValidationRule, any_meet, field_path, is_above
+from webhook.policy import SELF, Open, Path, Reads, ValidationRule, any_meet, is_above
 from webhook.schema import FieldError, RuleNode, RuleRun
 
 __all__ = ["Unjudged"]
@@ -113,7 +113,7 @@ class _Findings:
 
     def _is_about(self, found: Cause | Warn) -> bool:
         """Whether a finding is about an unknown value, or about something above it that it decides."""
-        at = tuple(keys(found.field))
+        at = tuple(field_keys(found.field))
         for path in self._paths:
             above = path[: len(at)] == at
             if at[: len(path)] == path or (above and at[:1] == ("metadata",) and not found.code):
@@ -124,7 +124,7 @@ class _Findings:
 
     def _is_undecided(self, found: Cause | Warn) -> bool:
         """Whether a rule that has read an unknown value says it: a policy's, of pods, or the definition's own."""
-        at = tuple(keys(found.field))
+        at = tuple(field_keys(found.field))
         if found.code in POD_CODES:
             return any(at[: len(each)] == each for each in self._pods)
         rules = () if self._kind is None or not found.code else self._kind.policy.validations
@@ -148,7 +148,7 @@ class _Findings:
     def _pods(self) -> list[Keys]:
         """The pods and parts of pods with an unknown value: what Kubernetes says of one field depends on others."""
         place = None if self._kind is None else pod_places(self._kind.schema.root, self._kind.policy.pod_types)
-        paths = [] if place is None else [tuple(keys(spot.path)) for spot in spots(place, self._judged)]
+        paths = [] if place is None else [tuple(field_keys(str(spot.path))) for spot in spots(place, self._judged)]
         return [each for each in paths if any_meet(self._paths, [each])]
 
     @cached_property

@@ -11,8 +11,8 @@ from webhook.cel import MAX_REQUEST, Declared, declare
 from webhook.schema.crd.internal import rule_struct
 from webhook.schema.crd.options import SchemaOptions
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
-from webhook.schema.fieldpath import PathError, resolve_path
 from webhook.schema.node import SchemaNode, build
+from webhook.schema.paths import PathError, resolve_path
 from webhook.schema.rules.compile import Rule, compile_own, rule_environment
 
 __all__ = ["COST_LIMIT", "RuleContext", "rule_errors", "rule_text_errors", "total_cost_errors"]

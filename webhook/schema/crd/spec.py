@@ -8,8 +8,8 @@ from typing import Any
 from webhook.golang.names import dns_1035_label, dns_1123_subdomain
 from webhook.schema.crd.internal import version_struct
 from webhook.schema.fielderror import FieldError, duplicate, invalid, not_supported, required, too_many
-from webhook.schema.fieldpath import PathError, resolve_path
 from webhook.schema.node import build
+from webhook.schema.paths import PathError, resolve_path
 
 __all__ = [
     "column_errors",

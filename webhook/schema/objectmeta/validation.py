@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from webhook.golang.names import dns_1123_label, dns_1123_subdomain, label_key, label_value
 from webhook.golang.strconv import quote
+from webhook.ground.fieldpath import FieldPath
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required, too_long
 
 __all__ = ["ANNOTATIONS_LIMIT", "annotations_size", "validate_metadata", "validate_metadata_update"]
@@ -89,7 +90,7 @@ def _annotations(annotations: dict[str, str], path: str) -> list[FieldError]:
     return errors + annotations_size(annotations, path)
 
 
-def annotations_size(annotations: dict[str, str], path: str = "metadata.annotations") -> list[FieldError]:
+def annotations_size(annotations: dict[str, str], path: str | FieldPath = "metadata.annotations") -> list[FieldError]:
     """The error for annotations whose total size is too large."""
     if 4 * (sum(map(len, annotations)) + sum(map(len, annotations.values()))) <= ANNOTATIONS_LIMIT:
         return []  # no character takes more than four bytes

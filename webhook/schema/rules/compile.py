@@ -10,8 +10,8 @@ from webhook.cel import COMPATIBLE, CompileFailure, Environment, Program, Result
 from webhook.cel.batch import Condition, Part
 from webhook.cel.types import BOOL, STRING
 from webhook.cel.values import escape
-from webhook.schema.fieldpath import PathError, resolve_path
 from webhook.schema.node import SchemaNode, Version, distinct
+from webhook.schema.paths import PathError, resolve_path
 
 __all__ = ["Rule", "RuleNode", "compile_own", "compile_rules", "conditions_of", "rule_environment"]
 

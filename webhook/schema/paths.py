@@ -1,13 +1,15 @@
-"""The simple JSON paths of ``fieldPath`` and ``selectableFields``: ``.spec.template['a.b'].name``."""
+"""Nodes of a schema by text: the simple JSON path of a ``fieldPath`` or selectable field, and the field of an error."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from webhook.ground.fieldpath import ROOT, FieldPath
+from webhook.schema.fielderror import FieldError
 from webhook.schema.node import SchemaNode
 
-__all__ = ["PathError", "resolve_path"]
+__all__ = ["Keys", "PathError", "keys_of", "resolve_path"]
 
 
 class PathError(ValueError):
@@ -27,19 +29,19 @@ def resolve_path(path: str, node: SchemaNode, *, brackets: bool = True) -> tuple
     Raises:
         PathError: the path does not parse, or the schema does not have the field.
     """
-    printed = ""
+    field = ROOT
     parts = _parts(path)
     for part in parts:
         if part == "." or (part == "[" and brackets):
             name = _next(parts) if part == "." else _quoted(parts)
-            printed, node = _step(printed, node, name)
+            field, node = _step(field, node, name)
             if part == "[":
                 _close(parts)
         elif part == "[":
             raise PathError("array notation is not allowed")
         else:
             raise PathError(f"expected [ or . but got: {part}")
-    return printed, node
+    return str(field), node
 
 
 def _parts(path: str) -> Iterator[str]:
@@ -76,14 +78,45 @@ def _close(parts: Iterator[str]) -> None:
         raise PathError(f"expected ] but got {part}")
 
 
-def _step(printed: str, node: SchemaNode, name: str) -> tuple[str, SchemaNode]:
+def _step(field: FieldPath, node: SchemaNode, name: str) -> tuple[FieldPath, SchemaNode]:
     if node.properties:
-        child = node.properties.get(name)
-        printed = f"{printed}.{name}" if printed else name
+        field, child = field.child(name), node.properties.get(name)
     else:
         # additionalProperties: true allows any key, with an unknown schema
-        child = node.additional or (SchemaNode({"raw": {}}) if node.additional_known else None)
-        printed = f"{printed}[{name}]"
+        field, child = field.key(name), node.additional or (SchemaNode({"raw": {}}) if node.additional_known else None)
     if child is None:
         raise PathError("does not refer to a valid field")
-    return printed, child
+    return field, child
+
+
+Keys = tuple[str, ...]
+"""A path in a schema: ``*`` is an item of a list or an entry of a map."""
+
+
+def keys_of(root: SchemaNode, error: FieldError) -> Keys:
+    """The path of the field that an error names, or of a node around it where the text leaves more than one reading.
+
+    The keys of a map are a user's, and may have any character: the path ends at the entry.
+    """
+    text, node, keys = _text(error), root, list[str]()
+    while text and node is not None:
+        if text.startswith("[") and node.items is not None:
+            key, child, text = "*", node.items, text.partition("]")[2]
+        else:
+            text = text.removeprefix(".")
+            name = max((name for name in node.properties if _is_first(name, text)), key=len, default=None)
+            if name is None:
+                return (*keys, "*") if node.additional is not None else tuple(keys)
+            key, child, text = name, node.properties[name], text[len(name) :]
+        keys.append(key)
+        node = child
+    return tuple(keys)
+
+
+def _text(error: FieldError) -> str:
+    text = error.place or error.field
+    return "" if text == "<nil>" else text
+
+
+def _is_first(name: str, text: str) -> bool:
+    return text == name or text.startswith((f"{name}.", f"{name}["))
