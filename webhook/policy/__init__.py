@@ -19,10 +19,9 @@ from webhook.policy.reads import FACTS, OBJECT, SELF, Reads
 if TYPE_CHECKING:
     from webhook.policy.compile import compile_policy
     from webhook.policy.dependence import Dependence, Rule, meet
-    from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy
+    from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy, trusted_policy
     from webhook.policy.environments import node_at
     from webhook.policy.releases import DEFAULT_RELEASE, RELEASES, Release
-    from webhook.policy.trusted import TrustedDocument, trusted_policy
 
 __all__ = [
     "DEFAULT_RELEASE",
@@ -49,7 +48,6 @@ __all__ = [
     "Release",
     "Rule",
     "Target",
-    "TrustedDocument",
     "Validation",
     "ValidationRule",
     "Withdrawn",
@@ -64,10 +62,9 @@ __all__ = [
 _LATER: Final = {
     "compile_policy": "compile",
     **dict.fromkeys(("Dependence", "Rule", "meet"), "dependence"),
-    **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy"), "document"),
+    **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy", "trusted_policy"), "document"),
     "node_at": "environments",
     **dict.fromkeys(("DEFAULT_RELEASE", "RELEASES", "Release"), "releases"),
-    **dict.fromkeys(("TrustedDocument", "trusted_policy"), "trusted"),
 }
 """Names that are loaded when they are first used, and their modules: compiled policies may come from a file."""
 

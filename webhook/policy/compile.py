@@ -23,15 +23,7 @@ from webhook.policy.reads import Reads
 from webhook.policy.unstated import unreadable
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from webhook.policy import document as checked
-    from webhook.policy import trusted
-
-    PolicyDocument: TypeAlias = checked.PolicyDocument | trusted.TrustedDocument
-    Default: TypeAlias = checked.Default | trusted.Default
-    Variable: TypeAlias = checked.Variable | trusted.Variable
-    Validation: TypeAlias = checked.Validation | trusted.Validation
+    from webhook.policy.document import Default, PolicyDocument, Validation, Variable
 
 _Part = TypeVar("_Part", "Variable", "Default", "Validation")
 
@@ -121,8 +113,7 @@ class _Compiler:
         )
 
     def _references(self, document: PolicyDocument) -> Iterator[Reference]:
-        references: Sequence[checked.Reference | trusted.Reference] = document.spec.references
-        for index, each in enumerate(references):
+        for index, each in enumerate(document.spec.references):
             self._schema_at(Path.parse(each.path), ("spec", "references", index, "path"))
             yield Reference.of(each)
 

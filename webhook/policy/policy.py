@@ -13,8 +13,7 @@ from webhook.policy.path import MISSING, Path
 from webhook.policy.reads import OBJECT, SELF, Reads
 
 if TYPE_CHECKING:
-    from webhook.policy import document as checked
-    from webhook.policy import trusted
+    from webhook.policy import document
 
 __all__ = ["DefaultRule", "Expression", "FactValue", "Policy", "Reference", "ValidationRule", "Withdrawn"]
 
@@ -170,7 +169,7 @@ class Reference(NamedTuple):
     members: tuple[tuple[str, tuple[str, ...], str, Any], ...]
 
     @classmethod
-    def of(cls, given: checked.Reference | trusted.Reference) -> Reference:
+    def of(cls, given: document.Reference) -> Reference:
         """What a document says."""
         members = tuple(
             (
