@@ -9,7 +9,7 @@ from typing import Any
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.aim.lookup import GROUP, Found, templates_for
 from webhook.facts.aim.resources import amount
-from webhook.facts.aim.storagefacts import cache_storage
+from webhook.facts.aim.storage import cache_storage
 from webhook.facts.nodes import at, items, name_of, trimmed
 
 __all__ = ["failed_caches", "larger_source", "same_source", "template_cache", "uncached"]

@@ -1,13 +1,14 @@
-"""The status of a template, as the services that use it inherit it."""
+"""Whether a service can run: the status of its template, and the Hugging Face token that some images need."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Final
 
 from webhook.facts.aim.lookup import Found
-from webhook.facts.nodes import items, trimmed
+from webhook.facts.nodes import at, items, text, trimmed
 
-__all__ = ["Health", "health_of"]
+__all__ = ["Health", "health_of", "lacks_token"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +31,15 @@ def health_of(template: Found | None) -> Health:
     because = next((trimmed(failure, "message") for failure in failures), "")
     sources = any(trimmed(source, "sourceUri") for source in items(template.object, "status", "modelSources"))
     return Health(trimmed(template.object, "status", "status"), because, sources)
+
+
+_NAMES: Final = frozenset({"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH"})
+"""The variables in which huggingface_hub looks for a token."""
+
+
+def lacks_token(image: Found | None, *specs: Any) -> bool:
+    """Whether an image requires a token, and no ``env`` or ``caching.env`` of the specifications contains one."""
+    if image is None or at(image.object, "status", "imageMetadata", "model", "hfTokenRequired") is not True:
+        return False
+    variables = [each for spec in specs for each in (*items(spec, "env"), *items(spec, "caching", "env"))]
+    return not any(text(each, "name") in _NAMES for each in variables)

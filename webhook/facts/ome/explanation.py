@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from webhook.facts.fact import cut_middle
 from webhook.facts.ome.formats import FACETS, Facets, differences, lenient_fits
 from webhook.facts.ome.lookup import Found
-from webhook.facts.schemas import cut_middle
 from webhook.facts.settings import Behaviour
 
 __all__ = ["DISABLED", "NO_ACCELERATOR", "NO_AUTO_SELECT", "Excluded", "explained"]

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView
+from webhook.facts.knowledge import Whole, Wholes
 from webhook.facts.nodes import at, items, mapping, namespace_of, text
 from webhook.facts.ome.choice import preferred
-from webhook.facts.ome.components import MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, mode_of
 from webhook.facts.ome.lookup import Found, find_runtime
 from webhook.facts.ome.merge import KEYS, merged
+from webhook.facts.ome.service import MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, mode_of
 from webhook.facts.settings import Settings
-from webhook.facts.whole import Whole, Wholes
 
 __all__ = ["pods_of_benchmark", "pods_of_runtime", "pods_of_service"]
 

@@ -21,8 +21,7 @@ from webhook.facts.ome.formats import (
     unsupported,
 )
 from webhook.facts.ome.lookup import Found
-from webhook.facts.ome.modelsize import range_of
-from webhook.facts.ome.modelversion import version_fits
+from webhook.facts.ome.notation import range_of, version_fits
 from webhook.facts.settings import Behaviour
 
 __all__ = ["RANKINGS", "Ranking"]

@@ -13,7 +13,7 @@ from webhook.facts.nodes import at, mapping, text, whole
 from webhook.facts.ome.explanation import DISABLED, NO_ACCELERATOR, NO_AUTO_SELECT, Excluded, explained
 from webhook.facts.ome.formats import FACETS, Facets, facets_of, lenient_fits
 from webhook.facts.ome.lookup import Found
-from webhook.facts.ome.modelsize import range_of
+from webhook.facts.ome.notation import range_of
 from webhook.facts.ome.ranking import RANKINGS, Ranking
 from webhook.facts.settings import Behaviour
 
