@@ -10,7 +10,7 @@ from typing import Any, Final
 from starlette.types import Scope
 
 from webhook.admission.errors import Forbidden, Unauthenticated
-from webhook.serve.callers.groups import ALL_GROUPS, Groups
+from webhook.serve.callers.caller import ALL_GROUPS, Groups
 
 __all__ = ["TRANSPORT", "Certified", "client_ca"]
 

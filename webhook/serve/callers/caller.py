@@ -1,14 +1,15 @@
-"""The API groups that a caller may ask about. An aggregated API server may ask about its own group only (KEP-6060)."""
+"""The check of a caller, the check that lets every caller through, and the API groups that a caller may ask about."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import orjson
+from starlette.types import Scope
 
 from webhook.admission.errors import Forbidden
 
-__all__ = ["ALL_GROUPS", "Groups", "covered"]
+__all__ = ["ALL_GROUPS", "Anyone", "Callers", "Groups", "covered"]
 
 Groups = frozenset[str]
 
@@ -44,3 +45,31 @@ def _group(body: bytes) -> str | None:
         found = found.get(key) if isinstance(found, dict) else None
     group = found.get("group", "") if isinstance(found, dict) else None
     return group if isinstance(group, str) else None
+
+
+class Callers(Protocol):
+    """Checks one request before its body is read."""
+
+    def admitted(self, scope: Scope) -> Groups | None:
+        """As :meth:`admit`, but without waiting: None if the caller is refused, or if only :meth:`admit` can tell."""
+        ...
+
+    async def admit(self, scope: Scope) -> Groups:
+        """The API groups that the caller may ask about.
+
+        Raises:
+            Unauthenticated: the caller does not prove who it is.
+            Forbidden: the caller is known, but is not on the list.
+            Unavailable: the proof cannot be checked now.
+        """
+        ...
+
+
+class Anyone:
+    """Every client may ask; a NetworkPolicy is the only limit."""
+
+    def admitted(self, _scope: Scope) -> Groups:
+        return ALL_GROUPS
+
+    async def admit(self, _scope: Scope) -> Groups:
+        return ALL_GROUPS
