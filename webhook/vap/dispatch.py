@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 
-from webhook.vap.activation import namespace_value
 from webhook.vap.attributes import Attributes, GroupVersionResource
 from webhook.vap.compiled import Interrupt, Invocation
 from webhook.vap.context import AdmissionContext, Equivalent
 from webhook.vap.costs import SIZES, stretches
+from webhook.vap.environments import namespace_value
 from webhook.vap.matching.matcher import Criteria, MatchError
 from webhook.vap.matching.params import ParamError, collect
 from webhook.vap.models import MutatingBinding, ParamRef, ValidatingBinding

@@ -9,12 +9,10 @@ from webhook.cel import CelError
 from webhook.vap.compiled import Invocation
 from webhook.vap.expressions import Expression, VariableSet
 from webhook.vap.mutating.applied import native
-from webhook.vap.mutating.errors import Failure, MutationError
-from webhook.vap.mutating.evaluation import defaulted, evaluate, live_object
+from webhook.vap.mutating.evaluation import Failure, MutationError, defaulted, evaluate, live_object
 from webhook.vap.mutating.merge import MergeError, merge
-from webhook.vap.mutating.mergetypes import METADATA_ONLY, MergeType, builtin_type, type_of_kind
+from webhook.vap.mutating.mergetypes import METADATA_ONLY, OBJECT_FIELDS, MergeType, builtin_type, type_of_kind
 from webhook.vap.mutating.objects import mismatches
-from webhook.vap.mutating.published import OBJECT_FIELDS
 
 __all__ = ["apply_configuration"]
 

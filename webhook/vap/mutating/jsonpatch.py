@@ -10,10 +10,16 @@ from webhook.admission import patch
 from webhook.cel import CelError
 from webhook.vap.compiled import Invocation
 from webhook.vap.expressions import Expression, VariableSet
-from webhook.vap.mutating.errors import Failure, MutationError
-from webhook.vap.mutating.evaluation import defaulted, evaluate, live_object
+from webhook.vap.mutating.evaluation import (
+    MOST_BYTES,
+    Failure,
+    MutationError,
+    defaulted,
+    evaluate,
+    live_object,
+    size_of,
+)
 from webhook.vap.mutating.objects import json_of, mismatches
-from webhook.vap.mutating.size import MOST_BYTES, size_of
 
 __all__ = ["json_patch"]
 
