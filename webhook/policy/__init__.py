@@ -9,10 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from webhook.ground.later import later
-from webhook.policy.action import Action, Profile
 from webhook.policy.evaluate import PolicyFault, PolicyScope
 from webhook.policy.path import MISSING, Path, field_path
-from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, Reference, ValidationRule, Withdrawn
+from webhook.policy.policy import (
+    Action,
+    DefaultRule,
+    Expression,
+    FactValue,
+    Policy,
+    Profile,
+    Reference,
+    ValidationRule,
+    Withdrawn,
+)
 from webhook.policy.prepared import Functions, Prepared
 from webhook.policy.reads import FACTS, OBJECT, SELF, Reads
 

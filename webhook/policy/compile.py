@@ -12,15 +12,22 @@ from webhook.cel.syntax import Expr, Ident, Select
 from webhook.cel.types import BOOL, DYN, STRING, Type
 from webhook.kubernetes import DECLARED
 from webhook.manifests.documents import Document
-from webhook.policy.action import Action
-from webhook.policy.environments import Environments, Schema, child_of, node_at
+from webhook.policy.environments import Environments, Schema, child_of, node_at, unreadable
 from webhook.policy.order import in_order
 from webhook.policy.path import MISSING, Path
-from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, Reference, ValidationRule, Withdrawn
+from webhook.policy.policy import (
+    Action,
+    DefaultRule,
+    Expression,
+    FactValue,
+    Policy,
+    Reference,
+    ValidationRule,
+    Withdrawn,
+)
 from webhook.policy.problems import problem
 from webhook.policy.ranges import Range
 from webhook.policy.reads import Reads
-from webhook.policy.unstated import unreadable
 
 if TYPE_CHECKING:
     from webhook.policy.document import Default, PolicyDocument, Validation, Variable

@@ -1,4 +1,4 @@
-"""The attributes of a request that policies match and read (``admission.Attributes``), and the kinds without a namespace."""
+"""The attributes of a request that policies match and read (``admission.Attributes``), and cluster-scoped kinds."""
 
 from __future__ import annotations
 
