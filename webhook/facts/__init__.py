@@ -13,8 +13,8 @@ from webhook.cluster.view import Kind
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
 from webhook.facts.fact import Fact
 from webhook.facts.knowledge import Knowledge, Table, Whole, Wholes, WholesOf
-from webhook.facts.memo import Memo
-from webhook.facts.nearest import is_typo
+from webhook.facts.names import is_typo
+from webhook.facts.nodes import Memo
 from webhook.ground.later import later
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
 from webhook.facts.fact import STRING, Fact, fields
-from webhook.facts.gguf import missing_shards
 from webhook.facts.knowledge import Knowledge
+from webhook.facts.names import missing_shards
 from webhook.facts.nodes import at, text
 from webhook.golang import time
 from webhook.golang.errors import GoError

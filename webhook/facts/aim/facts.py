@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.aim.caching import failed_caches, larger_source, same_source, uncached
-from webhook.facts.aim.gpus import gpu_model, models_on_nodes
 from webhook.facts.aim.health import lacks_token
 from webhook.facts.aim.lookup import (
     CONFIGS,
@@ -21,6 +20,7 @@ from webhook.facts.aim.lookup import (
     image_of,
     similar,
 )
+from webhook.facts.aim.resources import gpu_model, models_on_nodes
 from webhook.facts.aim.routing import template_error
 from webhook.facts.aim.servicefacts import RESOLVED, ROUTE
 from webhook.facts.aim.storage import CACHE_STORAGE, CONFIG_STORAGE, TEMPLATE_STORAGE

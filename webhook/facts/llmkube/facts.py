@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import BOOLEAN, INTEGER, INTEGERS, STRING, STRINGS, Fact, fields
-from webhook.facts.gguf import first_shard, missing_shards, quantization_named, quantization_of
 from webhook.facts.knowledge import Fetched, Knowledge
 from webhook.facts.llmkube.gpu import parse_layer_split
 from webhook.facts.llmkube.source import classify_page, parse_source
+from webhook.facts.names import first_shard, missing_shards, quantization_named, quantization_of
 from webhook.facts.nodes import at, mapping, name_of, namespace_of, text, whole
 
 __all__ = ["FACTS", "KNOWLEDGE"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from webhook.facts.nearest import is_typo
+from webhook.facts.names import is_typo
 from webhook.facts.nodes import mapping
 
 __all__ = ["misspelt"]

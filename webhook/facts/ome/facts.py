@@ -12,8 +12,7 @@ from webhook.facts.nodes import at, items, mapping, namespace_of, text, whole
 from webhook.facts.ome.annotations import misspelt
 from webhook.facts.ome.choice import preferred, selection_of
 from webhook.facts.ome.lookup import Found, find_model, find_runtime
-from webhook.facts.ome.notation import range_of
-from webhook.facts.ome.prometheus import prometheus_error, query_error
+from webhook.facts.ome.notation import DEFAULTS, prometheus_error, query_error, range_of, scenario_fits
 from webhook.facts.ome.runtimes import (
     configuration_error,
     fits_nothing,
@@ -24,7 +23,6 @@ from webhook.facts.ome.runtimes import (
     unreadable_sizes,
     unreadable_versions,
 )
-from webhook.facts.ome.scenarios import DEFAULTS, scenario_fits
 from webhook.facts.ome.selection import incompatible
 from webhook.facts.ome.service import deployment_of, has_full_runner, migration_of, predictor_used
 from webhook.facts.ome.storage import storage_error, storage_example, storage_scheme

@@ -1,8 +1,9 @@
-"""Versions and sizes of models as OME parses them.
+"""What OME parses of texts: versions and sizes of models, traffic scenarios, addresses and queries of Prometheus.
 
 Versions of formats and frameworks (pkg/modelver) are similar to semantic versions, but not equal: a version has one to
 three numbers, precision and a leading v are ignored for equality, and a pre-release is *greater* than its release. A
-size is a number of parameters with a suffix.
+size is a number of parameters with a suffix. The scenarios of a BenchmarkJob are sizes of requests and answers, in a
+short notation.
 """
 
 from __future__ import annotations
@@ -14,8 +15,21 @@ from functools import lru_cache
 from typing import Any, Final
 
 from webhook.facts.nodes import mapping
+from webhook.facts.settings import Behaviour
+from webhook.golang.errors import GoError
+from webhook.golang.url import parse
 
-__all__ = ["SizeRange", "parse_size", "parse_version", "range_of", "version_fits"]
+__all__ = [
+    "DEFAULTS",
+    "SizeRange",
+    "parse_size",
+    "parse_version",
+    "prometheus_error",
+    "query_error",
+    "range_of",
+    "scenario_fits",
+    "version_fits",
+]
 
 _NUMBER: Final = re.compile(r"(?:0|[1-9][0-9]*)\Z")
 _UINT64: Final = 2**64
@@ -124,3 +138,74 @@ def range_of(runtime_spec: Any) -> SizeRange | None:
     given = mapping(runtime_spec, "modelSizeRange")
     ends = [end if isinstance(end := given.get(key), str) else None for key in ("min", "max")]
     return SizeRange(ends[0], ends[1]) if ends != [None, None] else None
+
+
+_PAIR: Final = r"\([0-9]+,[0-9]+\)"
+# As upstream, the alternatives are not grouped: only the first is anchored at the start, and only the last at the end.
+_UPSTREAM_TEXT: Final = re.compile(rf"^N{_PAIR}/{_PAIR}|U{_PAIR}|U{_PAIR}/{_PAIR}|D{_PAIR}\Z")
+_TEXT_TO_TEXT: Final = re.compile(rf"^(?:N{_PAIR}/{_PAIR}|U{_PAIR}|U{_PAIR}/{_PAIR}|D{_PAIR})\Z")
+_EMBEDDINGS: Final = re.compile(r"^E\([0-9]+(?:,[0-9]+)?\)\Z")
+_UPSTREAM_EMBEDDINGS: Final = re.compile(rf"^E{_PAIR}\Z")
+_IMAGE: Final = re.compile(r"^I\([0-9]+,[0-9]+(?:,[0-9]+)?\)\Z")
+
+_OURS: Final = {
+    "text-to-text": _TEXT_TO_TEXT,
+    "image-to-text": _IMAGE,
+    "text-to-embeddings": _EMBEDDINGS,
+    "image-to-embeddings": _IMAGE,
+}
+_UPSTREAMS: Final = {**_OURS, "text-to-text": _UPSTREAM_TEXT, "text-to-embeddings": _UPSTREAM_EMBEDDINGS}
+
+DEFAULTS: Final = {
+    "text-to-text": ("N(480,240)/(300,150)", "D(100,100)", "D(100,1000)", "D(2000,200)", "D(7800,200)"),
+    "image-to-text": ("I(512,512)", "I(1024,512)", "I(2048,2048)"),
+    "text-to-embeddings": ("E(64)", "E(128)", "E(256)", "E(512)", "E(1024)"),
+    "image-to-embeddings": ("I(512,512)",),
+}
+"""The scenarios that genai-bench uses if a job lists none. Upstream validates them with its own patterns."""
+
+
+def scenario_fits(task: str, scenario: str, behaviour: Behaviour) -> bool:
+    """Whether a scenario is valid for the task. Every scenario is valid for an unknown task."""
+    pattern = (_OURS if behaviour is Behaviour.RECOMMENDED else _UPSTREAMS).get(task)
+    return pattern is None or pattern.search(scenario) is not None
+
+
+_CLOSING: Final = {")": "(", "]": "[", "}": "{"}
+_TOKENS: Final = re.compile(r"""#[^\n]*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`|["'`()\[\]{}]""")
+"""Comments, strings, a quote that does not end, and brackets."""
+_RANGE: Final = re.compile(r"\](?:\s+offset\s+-?\w+|\s*@\s*[\w.()]+)*\s*\Z")
+_TEXT: Final = re.compile(r"""\s*(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`)\s*""")
+
+
+def prometheus_error(address: str) -> str:
+    """What is wrong with the address of a Prometheus server, "" where nothing is."""
+    try:
+        url = parse(address)
+    except GoError as error:
+        return error.message
+    if url.scheme not in {b"http", b"https"}:
+        return "scheme must be http or https"
+    return "" if url.host else "host is required"
+
+
+def query_error(query: str) -> str:
+    """Why a PromQL query returns no number, as far as its tokens show it; "" where they do not.
+
+    A bracket or quote has no other, or the query is a range of times or a text.
+    """
+    opened: list[str] = []
+    for token in _TOKENS.findall(query):
+        if token in _CLOSING.values():
+            opened.append(token)
+        elif token in _CLOSING:
+            if not opened or opened.pop() != _CLOSING[token]:
+                return f"remove the {token} that nothing opens, or add what opens it"
+        elif token in {'"', "'", "`"}:
+            return f"close the {token}"
+    if opened:
+        return f"close the {opened[-1]}"
+    code = _TOKENS.sub(lambda found: "" if found[0].startswith("#") else found[0], query)
+    if _RANGE.search(code):
+        return "put the range into a function, such as rate(…)"
+    return "write an expression instead of a text" if _TEXT.fullmatch(code) else ""

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from webhook.facts.memo import Memo
-from webhook.facts.nodes import items, text, whole
+from webhook.facts.nodes import Memo, items, text, whole
 from webhook.facts.ome.formats import (
     FACETS,
     Facets,
