@@ -1,7 +1,7 @@
 """AIM: what the rules of its kinds may know beyond an object's text."""
 
-from webhook.facts.aim.caching import template_cache
 from webhook.facts.aim.facts import FACTS
+from webhook.facts.aim.health import template_cache
 from webhook.facts.aim.knowledge import KNOWLEDGE
 from webhook.facts.aim.lookup import DEFAULT_CONFIG, Found, config_of, find, image_of
 from webhook.facts.aim.resources import devices_of, gpu_model

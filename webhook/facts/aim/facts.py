@@ -7,8 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.aim.caching import failed_caches, larger_source, same_source, uncached
-from webhook.facts.aim.health import lacks_token
+from webhook.facts.aim.health import failed_caches, lacks_token, larger_source, same_source, uncached
 from webhook.facts.aim.lookup import (
     CONFIGS,
     DEFAULT_CONFIG,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.aim.caching import failed_caches, template_cache, uncached
-from webhook.facts.aim.health import health_of, lacks_token
+from webhook.facts.aim.health import failed_caches, health_of, lacks_token, template_cache, uncached
 from webhook.facts.aim.lookup import DEFAULT_CONFIG, IMAGES, find, similar
 from webhook.facts.aim.routing import route_of, same_routes
 from webhook.facts.aim.service import (
