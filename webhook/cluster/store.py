@@ -128,7 +128,7 @@ LIMIT: Final = 10_000
 
 
 class RecentAnswers:
-    """Answers by question, each for ``KEEP`` seconds."""
+    """Answers by question, each for ``KEEP`` seconds; also that an object does not exist."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

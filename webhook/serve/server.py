@@ -38,9 +38,8 @@ from webhook.serve.polling import Hangup, repeated
 from webhook.serve.process import Memory, raise_descriptor_limit
 from webhook.serve.reload import Reloader, admission_policies, rules
 from webhook.serve.settings import Settings
-from webhook.serve.tls import Certificate
+from webhook.serve.tls import Certificate, Trust
 from webhook.serve.tracing import exported
-from webhook.serve.trust import Trust
 
 __all__ = ["run"]
 

@@ -39,7 +39,7 @@ class ParamError(Exception):
 def collect(
     kind: ParamKind | None, ref: ParamRef | None, namespace: str, context: AdmissionContext
 ) -> Sequence[dict[str, Any] | None]:
-    """The params of a policy, one for each evaluation. ``[None]``: the policy or the binding has no params.
+    """The params of a policy, one for each evaluation (CollectParams). ``[None]``: policy or binding have no params.
 
     An empty list means that no param exists and that the binding allows it (``parameterNotFoundAction: Allow``).
     The kind of the params must be known.

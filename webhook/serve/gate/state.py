@@ -15,7 +15,7 @@ from webhook.cluster import ClusterView, RequestView
 from webhook.engine import Native, Options
 from webhook.serve.gate.pace import OverrunError, Pace
 from webhook.serve.liveview import ViewRunner
-from webhook.serve.trust import Trust
+from webhook.serve.tls import Trust
 
 if TYPE_CHECKING:
     from webhook.engine.context import Offline
