@@ -20,8 +20,8 @@ from reconciler.writer import Writer
 from webhook.cluster import FollowedDefinitions, Following, Listener
 from webhook.cluster.backoff import join
 from webhook.cluster.live import LiveView
+from webhook.facts import watched
 from webhook.facts.ome import CONFIG
-from webhook.facts.reads import watched
 from webhook.ground.frames import with_room
 
 __all__ = ["Process", "Reach", "Reload", "started"]

@@ -71,7 +71,6 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.facts.ome": "as it",
         "webhook.facts.knowledge": "what is known of an API in Python",
         "webhook.facts.nodes": "values at paths of an object of any shape",
-        "webhook.facts.reads": "the kinds that facts read",
         "webhook.facts.reference": "facts by data",
         "webhook.facts.settings": "which behaviour of an API to follow",
     },

@@ -9,7 +9,7 @@ from tests.chart.test_rights import rights
 from tests.definitions import GROUPS, definitions
 from webhook import catalog
 from webhook.catalog import definition_names
-from webhook.facts.reads import WATCHED, watched
+from webhook.facts import WATCHED, watched
 from webhook.facts.settings import DEFAULT_SETTINGS
 
 MARKS = definition_names(catalog.load())[1]

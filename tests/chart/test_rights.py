@@ -13,7 +13,7 @@ from tests.reconciler.world import rules
 from webhook import catalog
 from webhook.catalog import definition_names
 from webhook.cluster.view import Kind
-from webhook.facts.reads import WATCHED
+from webhook.facts import WATCHED
 
 KINDS = 'kinds=[{"group":"a.example","versions":["v1"],"resources":["xs","ys"]}]'
 DEFINITIONS = frozenset().union(*definition_names(catalog.load()))

@@ -24,7 +24,7 @@ from webhook.cluster import api as cluster_api
 from webhook.cluster.api import Reader
 from webhook.cluster.resource import APIResource
 from webhook.cluster.view import Kind
-from webhook.facts.reads import WATCHED
+from webhook.facts import WATCHED
 from webhook.facts.settings import DEFAULT_SETTINGS
 
 Capture = pytest.CaptureFixture[str]

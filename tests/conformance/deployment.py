@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.vap.mutating.errors import MutationError
+from webhook.vap.mutating.evaluation import MutationError
 
 TEXT = {"type": "string"}
 NAME = {"type": "string", "default": ""}

@@ -23,11 +23,9 @@ from webhook.vap.environments import admission_environment
 from webhook.vap.expressions import VariableSet, compile_expression
 from webhook.vap.models import MutatingBinding, MutatingPolicy
 from webhook.vap.mutating.applied import native
-from webhook.vap.mutating.configuration import apply_configuration
 from webhook.vap.mutating.dispatch import mutate
-from webhook.vap.mutating.errors import MutationError
-from webhook.vap.mutating.jsonpatch import json_patch
-from webhook.vap.mutating.mutator import Mutate, compile_mutator
+from webhook.vap.mutating.evaluation import MutationError
+from webhook.vap.mutating.mutator import Mutate, apply_configuration, compile_mutator, json_patch
 from webhook.vap.mutating.objects import APPLY_CONFIGURATION, JSON_PATCHES, ObjectValue, PatchValue, make, mismatches
 
 Case = dict[str, Any]

@@ -10,8 +10,8 @@ from tests.conformance.native_inputs import attributes_of, kind_of, match_resour
 from webhook.admission.request import GroupVersionKind
 from webhook.vap.attributes import GroupVersionResource
 from webhook.vap.context import Equivalent, MemoryContext
+from webhook.vap.dispatch import ParamError, collect
 from webhook.vap.matching.matcher import Criteria, MatchError, rule_matches
-from webhook.vap.matching.params import ParamError, collect
 from webhook.vap.matching.selector import Selector
 from webhook.vap.models import LabelSelector, ParamKind, ParamRef, Rule
 

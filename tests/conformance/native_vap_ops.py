@@ -14,15 +14,14 @@ from webhook.cel.library.authorizer import Authorizer, ResourceCheck
 from webhook.cel.overload import free
 from webhook.cel.program import PER_CALL_LIMIT, RUNTIME_BUDGET, Budget
 from webhook.cel.types import BOOL, NULL, STRING
-from webhook.vap.activation import bindings_of, namespace_value
 from webhook.vap.attributes import GroupVersionResource
+from webhook.vap.compiled import ConditionError, conditions_hold
 from webhook.vap.context import Equivalent, MemoryContext
-from webhook.vap.environments import admission_environment, with_variables
+from webhook.vap.environments import admission_environment, bindings_of, namespace_value, with_variables
 from webhook.vap.expressions import EvaluationScope, VariableSet, compile_expression
-from webhook.vap.matching.conditions import ConditionError, conditions_hold
 from webhook.vap.models import ParamKind, ValidatingPolicy, ValidatingSpec, Validation, Variable
-from webhook.vap.validating.decisions import Annotation, PolicyDecision, ValidationSource, annotate, conclude, failed
 from webhook.vap.validating.typecheck import kinds_to_check, type_warnings
+from webhook.vap.validating.validator import Annotation, PolicyDecision, ValidationSource, annotate, conclude, failed
 
 Case = dict[str, Any]
 RESULTS = {

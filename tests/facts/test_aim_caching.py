@@ -4,8 +4,7 @@ import pytest
 
 from tests.facts.aim import obj, storage_class, template
 from webhook.cluster import MemoryView
-from webhook.facts.aim.caching import failed_caches, same_source, template_cache
-from webhook.facts.aim.health import Health, health_of
+from webhook.facts.aim.health import Health, failed_caches, health_of, same_source, template_cache
 from webhook.facts.aim.lookup import Found
 from webhook.facts.aim.storage import Storage, storage_of
 

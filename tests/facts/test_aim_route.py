@@ -3,8 +3,7 @@
 import pytest
 
 from webhook.cluster.view import MemoryView
-from webhook.facts.aim.routetemplate import as_segment, render, template_error
-from webhook.facts.aim.routing import route_of, same_routes
+from webhook.facts.aim.routing import as_segment, render, route_of, same_routes, template_error
 
 API = {"apiVersion": "aim.silogen.ai/v1alpha1", "kind": "AIMService"}
 

@@ -5,7 +5,7 @@ import pytest
 from tests.facts.aim import available, image, node, service, template
 from webhook.cluster import MemoryView
 from webhook.facts.aim import gpu_model, resolve_template
-from webhook.facts.aim.gpus import models_of_node, models_on_nodes
+from webhook.facts.aim.resources import models_of_node, models_on_nodes
 
 
 def chosen(it, *others):

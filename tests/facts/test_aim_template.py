@@ -5,8 +5,8 @@ import pytest
 from tests.facts.aim import obj, service, template
 from webhook.cluster import MemoryView
 from webhook.facts.aim import resolve_service, resolve_template
-from webhook.facts.aim.overrides import derived_name, suffix
 from webhook.facts.aim.resources import effective_resources
+from webhook.facts.aim.template import derived_name, suffix
 
 
 def resolved(it, *others, **options):

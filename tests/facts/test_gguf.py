@@ -2,7 +2,7 @@
 
 import pytest
 
-from webhook.facts.gguf import missing_shards
+from webhook.facts.names import missing_shards
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """What was computed of an object is kept, but only of this object, and not of all objects for ever."""
 
-from webhook.facts.memo import Memo
+from webhook.facts.nodes import Memo
 
 
 def test_an_object_is_looked_at_once_and_an_equal_one_by_itself():

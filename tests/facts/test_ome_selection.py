@@ -12,10 +12,9 @@ from tests.shared import shared
 from webhook import catalog, engine
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.cluster import MemoryView
-from webhook.facts.ome.awaited import awaited as awaited_fields
+from webhook.facts.ome.choice import awaited as awaited_fields
 from webhook.facts.ome.lookup import Found, RuntimeIndex, runtimes_for
-from webhook.facts.ome.modelsize import parse_size, range_of
-from webhook.facts.ome.modelversion import parse_version, version_fits
+from webhook.facts.ome.notation import parse_size, parse_version, range_of, version_fits
 from webhook.facts.ome.ranking import RANKINGS
 from webhook.facts.ome.runtimes import unreadable_sizes, unreadable_versions
 from webhook.facts.ome.selection import Selection, incompatible, select

@@ -10,7 +10,7 @@ from webhook import catalog
 from webhook.admission.request import GroupVersionKind
 from webhook.cli import cases
 from webhook.cluster import Kind, MemoryView
-from webhook.facts.reads import WATCHED
+from webhook.facts import WATCHED
 from webhook.manifests import documents
 
 ROOT = Path(__file__).resolve().parents[2] / "policies"

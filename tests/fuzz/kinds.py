@@ -22,7 +22,7 @@ from webhook.cel.syntax.treebuilder import RESERVED
 from webhook.vap import Attributes, Equivalent, MemoryContext, resource_of_kind
 from webhook.vap.compiled import Compilation, Invocation
 from webhook.vap.models import MutatingPolicy
-from webhook.vap.mutating.errors import MutationError
+from webhook.vap.mutating.evaluation import MutationError
 from webhook.vap.mutating.mergetypes import MergeType, builtin_type
 from webhook.vap.mutating.mutator import compile_mutator
 

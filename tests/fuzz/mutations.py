@@ -18,7 +18,7 @@ from webhook.admission.request import GroupVersionKind
 from webhook.vap import Attributes, Equivalent, GroupVersionResource, MemoryContext
 from webhook.vap.compiled import Compilation, Invocation
 from webhook.vap.models import MutatingPolicy
-from webhook.vap.mutating.errors import MutationError
+from webhook.vap.mutating.evaluation import MutationError
 from webhook.vap.mutating.mutator import compile_mutator
 
 KIND = GroupVersionKind("apps", "v1", "Deployment")

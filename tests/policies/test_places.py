@@ -1,6 +1,7 @@
 """Rules at many places: each place exists in a kind, and the rule compiles at each."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,9 +39,8 @@ def test_a_rule_compiles_at_each_of_its_places(
         facts = {name: fact.schema for name, fact in known.facts.items()}
         places = [str(each.at) for each in known.policy.validations if each.code == rule.code]
         for place in places:
-            alone = rule.model_copy(update={"at": [place]})
-            spec = policy.spec.model_copy(update={"validations": [alone], "defaults": []})
-            changed = policy.model_copy(update={"spec": spec})
+            spec = replace(policy.spec, validations=[replace(rule, at=[place])], defaults=[])
+            changed = replace(policy, spec=spec)
             compile_policy(changed, document, Inputs(known.schema, facts), holds=known.in_force.holds)
         found |= set(places)
     assert found

@@ -78,6 +78,12 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
             "should be 'Deny' or 'Warn'",
         ),
         ("  variables: [{name: a b, expression: '1'}]", "spec.variables[0].name: String should match"),
+        ("  variables: [a]", "spec.variables[0]: Input should be a valid dictionary or instance of Variable"),
+        ("  numericQuantities: 'yes'", "spec.numericQuantities: Input should be a valid boolean"),
+        (
+            "  references: [{name: r, kind: K, path: a, fields: {f: {path: b, type: integers, default: [1, '2']}}}]",
+            "spec.references[0].fields.f.default[list[int]][1]: Input should be a valid integer",
+        ),
     ],
 )
 def test_a_document_that_does_not_fit_the_model_is_refused(body: str, problem: str) -> None:

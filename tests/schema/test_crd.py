@@ -48,14 +48,7 @@ def refusal(document):
 
 def test_a_crd_is_loaded_with_its_defaults():
     crd = load_crd(CRD)
-    assert (crd.group, crd.kind, crd.plural, crd.singular, crd.list_kind) == (
-        "example.com",
-        "Foo",
-        "foos",
-        "foo",
-        "FooList",
-    )
-    assert crd.scope == "Namespaced"
+    assert (crd.group, crd.kind, crd.plural, crd.scope) == ("example.com", "Foo", "foos", "Namespaced")
     version = crd.versions["v1"]
     assert (version.served, version.storage, version.status) == (True, True, True)
     assert version.schema.raw == CRD["spec"]["versions"][0]["schema"]["openAPIV3Schema"]

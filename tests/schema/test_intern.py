@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from tests.definitions import definitions
-from webhook.schema.intern import intern_json
 from webhook.schema.load import load_crd
-from webhook.schema.node import build, distinct
+from webhook.schema.node import build, distinct, intern_json
 from webhook.schema.structural import Structural
 
 PORT = {"type": "object", "properties": {"number": {"type": "integer", "default": 80}}}

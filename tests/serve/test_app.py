@@ -13,7 +13,7 @@ from webhook.admission.errors import Fault, Unavailable
 from webhook.catalog import Catalog
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
-from webhook.serve.http.exchange import BODY_LIMIT
+from webhook.serve.http.bodies import BODY_LIMIT
 
 DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "n"}, "spec": {}}
 

@@ -24,7 +24,7 @@ from webhook.serve.app import application
 from webhook.serve.gate import Gate
 from webhook.serve.http import connection as connections
 from webhook.serve.http.answers import refusals
-from webhook.serve.http.budget import Budget
+from webhook.serve.http.bodies import Budget
 from webhook.serve.http.connection import HEAD_LIMIT, Connection
 from webhook.serve.metrics import Metrics
 

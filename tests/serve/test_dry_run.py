@@ -18,7 +18,7 @@ from webhook.cluster.api import Reader
 from webhook.cluster.live import LiveView
 from webhook.cluster.resource import APIResource
 from webhook.engine import Options
-from webhook.facts.reads import WATCHED
+from webhook.facts import WATCHED
 from webhook.serve.gate import Gate
 from webhook.serve.gate.state import Call
 from webhook.serve.liveview import ViewRunner

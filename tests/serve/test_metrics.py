@@ -21,7 +21,7 @@ from webhook.policy import Profile
 from webhook.serve.gate import Gate
 from webhook.serve.gate.state import Call
 from webhook.serve.metrics import Metrics
-from webhook.serve.trust import Trust
+from webhook.serve.tls import Trust
 
 
 def test_the_page_names_every_metric_and_its_labels(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from webhook.admission.errors import Unavailable
 from webhook.serve.forked import Children
-from webhook.serve.http.budget import FREE, Budget
+from webhook.serve.http.bodies import FREE, Budget
 from webhook.serve.process import FREED, Memory, raise_descriptor_limit, resident
 
 

@@ -21,7 +21,7 @@ from certs.files import replace
 from certs.names import LOCAL
 from tests.serve.conftest import Served, until
 from tests.serve.test_app import a_review
-from webhook.serve.periodic import repeated
+from webhook.serve.polling import repeated
 from webhook.serve.tls import Certificate
 
 NOW = datetime.now(UTC)

@@ -14,8 +14,7 @@ from certs.names import LOCAL
 from tests.certs.material import DAY, NOW, ca
 from webhook.serve.gate import Gate
 from webhook.serve.server import _Files
-from webhook.serve.tls import Certificate
-from webhook.serve.trust import Trust
+from webhook.serve.tls import Certificate, Trust
 
 
 class Clock:

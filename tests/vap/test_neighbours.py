@@ -17,7 +17,7 @@ from tests.vap.documents import WIDGET, binding, documents, load, policy, reques
 from webhook.admission.errors import CatalogError
 from webhook.admission.request import Request
 from webhook.vap import MemoryContext, NativePolicies, ParamKind
-from webhook.vap.mutating.size import MOST_BYTES, size_of
+from webhook.vap.mutating.evaluation import MOST_BYTES, size_of
 
 # What the expressions of other engines may call: to fetch, to read any object, to create objects, to read files.
 OUTWARD = [

@@ -13,7 +13,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from webhook.admission.errors import DocumentError, Problem
-from webhook.manifests import links
+from webhook.manifests import files
 from webhook.manifests.documents import parse
 from webhook.policy.problems import problems
 from webhook.policy.ranges import version
@@ -78,7 +78,7 @@ def read(file: Path) -> Upstream:
         DocumentError: the file cannot be read, or has mistakes.
     """
     try:
-        text = links.content(file).decode()
+        text = files.content(file).decode()
     except (OSError, ValueError) as error:
         raise DocumentError([Problem(str(file), "", f"cannot be read: {error}")]) from None
     found = parse(text, str(file))

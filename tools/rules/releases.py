@@ -96,8 +96,9 @@ class _Api:
     def _ranges(self) -> list[str]:
         known = (self.catalog.uncompiled(gvk) for gvk in self.catalog.kinds)
         specs = [source.document.spec for each in known if each.api == self.api for source in each.sources]
-        parts = (part for spec in specs for part in (*spec.variables, *spec.defaults, *spec.validations))
-        return sorted({part.operator for part in parts if part.operator})
+        variables = {variable.operator for spec in specs for variable in spec.variables}
+        rules = {rule.operator for spec in specs for rule in spec.rules}
+        return sorted(filter(None, variables | rules))
 
     def _definition(self, release: str) -> str:
         """The release with which the definitions begin that are used under a release."""

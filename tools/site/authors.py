@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
@@ -16,6 +17,9 @@ from webhook.cli import cases
 from webhook.cluster import Kind
 from webhook.facts import FACTS, Fact, inputs_of
 from webhook.policy import document
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 __all__ = ["MEANINGS", "author_pages", "meaning"]
 
@@ -53,16 +57,30 @@ def _formats() -> Iterator[str]:
     yield from _models(_CASES)
 
 
-def _models(models: tuple[type[BaseModel], ...]) -> Iterator[str]:
+def _models(models: tuple[type, ...]) -> Iterator[str]:
     for model in models:
         yield f"### {model.__name__}\n"
         own = model.__doc__ if "__doc__" in vars(model) else None
         yield f"{_code_names(inspect.cleandoc(own))}\n" if own and own != BaseModel.__doc__ else ""
         yield "| field | type | default |\n|---|---|---|"
-        for name, field in model.model_fields.items():
-            default = "required" if field.is_required() else _default(field.default)
-            yield f"| `{name}` | {_said(field.annotation)} | {default} |"
+        for name, kind, default in _fields(model):
+            yield f"| `{name}` | {_said(kind)} | {default} |"
         yield ""
+
+
+def _fields(model: type) -> Iterator[tuple[str, Any, str]]:
+    """Name, type and default of the fields of a model, or of a dataclass."""
+    if issubclass(model, BaseModel):
+        for name, field in model.model_fields.items():
+            yield name, field.annotation, "required" if field.is_required() else _default(field.default)
+        return
+    types = get_type_hints(model)
+    for each in dataclasses.fields(cast("type[DataclassInstance]", model)):
+        if each.default is each.default_factory:
+            yield each.name, types[each.name], "required"
+        else:
+            default = each.default if each.default_factory is dataclasses.MISSING else each.default_factory()
+            yield each.name, types[each.name], _default(default)
 
 
 def _default(value: Any) -> str:
@@ -84,7 +102,7 @@ def _said(kind: Any) -> str:
         return f"list of {_said(inner[0])}"
     if origin is dict:
         return "object" if inner[1] is Any else f"map to {_said(inner[1])}"
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
+    if kind in _POLICY or (isinstance(kind, type) and issubclass(kind, BaseModel)):
         return f"[{kind.__name__}](#{kind.__name__.lower()})"
     return _NAMES.get(kind, str(getattr(kind, "__name__", kind)))
 

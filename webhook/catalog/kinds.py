@@ -18,7 +18,7 @@ from webhook.policy import Policy, Prepared, Reference
 from webhook.schema import CRD, Structural
 
 if TYPE_CHECKING:
-    from webhook.policy import PolicyDocument, TrustedDocument
+    from webhook.policy import PolicyDocument
 
 __all__ = ["NO_POLICY", "KnownKind", "PolicySource", "Preparations", "facts_of", "kinds_of", "uncompiled"]
 
@@ -28,7 +28,7 @@ NO_POLICY: Final = Policy("", {}, (), ())
 class PolicySource(NamedTuple):
     """A policy as it was read, and where."""
 
-    document: PolicyDocument | TrustedDocument
+    document: PolicyDocument
     origin: Document
 
 

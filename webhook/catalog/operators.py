@@ -37,8 +37,8 @@ def forms(catalog: Catalog) -> Iterator[Catalog]:
 
 def undecided_codes(known: KnownKind) -> tuple[str, ...]:
     """The codes of a kind that may be true of the release, but are not in force: it is not known well enough."""
-    now, documents = known.in_force, [source.document for source in known.sources]
-    rules = [(rule.code, rule.operator) for each in documents for rule in (*each.spec.defaults, *each.spec.validations)]
+    now = known.in_force
+    rules = [(rule.code, rule.operator) for source in known.sources for rule in source.document.spec.rules]
     held = {code for code, text in rules if not text or now.holds(text)}
     return tuple(dict.fromkeys(code for code, text in rules if code not in held and text and now.may_hold(text)))
 

@@ -61,8 +61,7 @@ def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind, bytes]:
 
 def ranges(source: PolicySource) -> Iterator[str]:
     """The ranges of the rules of a policy."""
-    spec = source.document.spec
-    yield from (each.operator for each in (*spec.defaults, *spec.validations) if each.operator)
+    yield from (rule.operator for rule in source.document.spec.rules if rule.operator)
 
 
 def needed_releases(pack: Pack, texts: Iterable[str]) -> Iterator[str]:

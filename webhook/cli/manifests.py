@@ -31,8 +31,8 @@ from webhook.library.kinds import concerns
 from webhook.library.review import ReviewedManifest
 from webhook.library.unknown import Substitutions, prepared
 from webhook.manifests.documents import Document, repeats_of
+from webhook.manifests.files import top_of
 from webhook.manifests.folders import read_all
-from webhook.manifests.links import top_of
 from webhook.manifests.reading import Manifests, Reading, read_paths
 from webhook.policy import Profile
 

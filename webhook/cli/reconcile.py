@@ -24,7 +24,7 @@ from webhook.admission.errors import LoadError
 from webhook.cli import choices, logs
 from webhook.cluster.connection import NoConnection, connect
 from webhook.facts.settings import Settings
-from webhook.manifests.watched import Watched
+from webhook.manifests.folders import Watched
 
 __all__ = ["add_parser", "run"]
 

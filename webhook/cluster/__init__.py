@@ -14,9 +14,8 @@ from webhook.ground.later import later
 if TYPE_CHECKING:
     from webhook.cluster.api import JSON, ApiError, Reader, Stream, Unreachable, content_of
     from webhook.cluster.definitions import DEFINITIONS, Definitions, FollowedDefinitions
-    from webhook.cluster.discovery import find
     from webhook.cluster.informer import Following, Listener
-    from webhook.cluster.questions import ask
+    from webhook.cluster.questions import ask, find
     from webhook.cluster.readthrough import (
         AccessReview,
         ClusterAnswer,
@@ -67,9 +66,8 @@ __all__ = [
 _MODULES: Final = {
     **dict.fromkeys(("ApiError", "JSON", "Reader", "Stream", "Unreachable", "content_of"), "api"),
     **dict.fromkeys(("DEFINITIONS", "Definitions", "FollowedDefinitions"), "definitions"),
-    "find": "discovery",
     **dict.fromkeys(("Following", "Listener"), "informer"),
-    "ask": "questions",
+    **dict.fromkeys(("ask", "find"), "questions"),
     **dict.fromkeys(
         (
             "AccessReview",

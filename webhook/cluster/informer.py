@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from webhook.cluster.api import ApiError, Reader
 from webhook.cluster.backoff import backoff
-from webhook.cluster.discovery import find
+from webhook.cluster.questions import find
 from webhook.cluster.reflector import FIRST_WAIT, LONGEST_WAIT, Reflector
 from webhook.cluster.resource import APIResource, Key
 from webhook.cluster.store import Store, light

@@ -12,13 +12,11 @@ from webhook.admission.errors import Fault, NotReady, Unavailable
 from webhook.cluster.api import ApiError, Reader
 from webhook.cluster.backoff import join
 from webhook.cluster.connection import NoConnection, connect
-from webhook.cluster.discovery import find
 from webhook.cluster.informer import Following, Informer
-from webhook.cluster.questions import MIN_TIMEOUT, ask
+from webhook.cluster.questions import MIN_TIMEOUT, ask, find
 from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, Reference
-from webhook.cluster.recent import RecentAnswers
 from webhook.cluster.resource import APIResource, Key
-from webhook.cluster.store import light
+from webhook.cluster.store import RecentAnswers, light
 from webhook.cluster.view import Freshness, Kind
 
 __all__ = ["STALE", "LiveView", "live_view", "reader"]

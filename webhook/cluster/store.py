@@ -1,16 +1,29 @@
-"""The objects of one kind in memory, reduced and in order."""
+"""What memory holds of a cluster: the objects of a watched kind, recent answers, and the lock of both.
+
+A thread that forks holds the lock, so that a child never finds it taken. A child has one thread, a copy of the one that
+forked. A lock that another thread held at that moment is never released in the child. Large reviews are decided in
+children, and read the view, which informer threads write all the time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import orjson
 
-from webhook.cluster.locks import MEMORY
+from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion
 from webhook.cluster.resource import APIResource, Key
 
-__all__ = ["Store", "light"]
+__all__ = ["RecentAnswers", "Store", "light"]
+
+MEMORY: Final = threading.Lock()
+"""One lock for all stores and recent answers: it is held only for dictionary operations, so threads rarely wait."""
+
+os.register_at_fork(before=MEMORY.acquire, after_in_parent=MEMORY.release, after_in_child=MEMORY.release)
+
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -104,3 +117,33 @@ def light(obj: dict[str, Any], resource: APIResource) -> dict[str, Any]:
     if LAST_APPLIED in annotations:
         metadata["annotations"] = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
     return {**obj, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
+
+
+KEEP: Final = 1.0
+"""Seconds. Long enough for both webhooks of a request and for a burst of objects with the same reference. An object
+that is created just after a refusal is found at the next attempt."""
+
+LIMIT: Final = 10_000
+"""Entries, limited because names come from users: enough for a thousand requests a second with ten new names each."""
+
+
+class RecentAnswers:
+    """Answers by question, each for ``KEEP`` seconds; also that an object does not exist."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._entries: dict[ClusterQuestion, tuple[float, ClusterAnswer]] = {}
+
+    def get(self, question: ClusterQuestion) -> tuple[bool, ClusterAnswer]:
+        """Whether there is a recent answer, and the answer."""
+        with MEMORY:
+            until, found = self._entries.get(question, (float("-inf"), None))
+        return (True, found) if self._clock() < until else (False, None)
+
+    def put(self, question: ClusterQuestion, found: ClusterAnswer) -> None:
+        now = self._clock()
+        with MEMORY:
+            self._entries.pop(question, None)  # inserted again, so that the oldest entries come first
+            self._entries[question] = now + KEEP, found
+            while len(self._entries) > LIMIT or next(iter(self._entries.values()))[0] <= now:
+                del self._entries[next(iter(self._entries))]

@@ -28,7 +28,7 @@ from webhook.engine.policyset import load as load_policies
 from webhook.engine.review import ObjectReview
 from webhook.facts import CHOICES
 from webhook.facts.settings import Settings
-from webhook.manifests.contents import Contents
+from webhook.manifests.files import Contents
 from webhook.policy import Profile
 
 __all__ = ["Rules", "Standing", "Verdict", "judge", "load", "native_policies"]

@@ -14,8 +14,8 @@ from webhook.admission.errors import CatalogError, Problem
 from webhook.catalog import Catalog
 from webhook.engine.context import Offline
 from webhook.manifests import folders
-from webhook.manifests.contents import Contents
 from webhook.manifests.documents import Document
+from webhook.manifests.files import Contents
 from webhook.vap import GroupVersionResource, NativePolicies, is_native, published
 
 __all__ = ["PolicySet", "load"]

@@ -1,16 +1,20 @@
-"""Facts: values that rules read in addition to the object. One package per API; all facts are pure functions."""
+"""Facts: values that rules read in addition to the object. One package per API; all facts are pure functions.
+
+The gate watches the kinds that facts read in a ClusterView. The chart's ClusterRole ``…-view`` grants exactly these
+rights; tests compare the two, and the reads of the facts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Final
 
+from webhook.cluster.view import Kind
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
 from webhook.facts.fact import Fact
-from webhook.facts.knowledge import Knowledge, Table, WholesOf
-from webhook.facts.memo import Memo
-from webhook.facts.nearest import is_typo
-from webhook.facts.whole import Whole, Wholes
+from webhook.facts.knowledge import Knowledge, Table, Whole, Wholes, WholesOf
+from webhook.facts.names import is_typo
+from webhook.facts.nodes import Memo
 from webhook.ground.later import later
 
 if TYPE_CHECKING:
@@ -22,6 +26,7 @@ __all__ = [
     "EXPLANATIONS",
     "FACTS",
     "KNOWN",
+    "WATCHED",
     "Fact",
     "Knowledge",
     "Memo",
@@ -31,6 +36,7 @@ __all__ = [
     "WholesOf",
     "inputs_of",
     "is_typo",
+    "watched",
 ]
 
 KNOWN: Final[Mapping[str, Knowledge]] = {
@@ -45,6 +51,17 @@ COMPARISONS: Final = {kind: lines for each in KNOWN.values() for kind, lines in 
 EXPLANATIONS: Final = {kind: tables for each in KNOWN.values() for kind, tables in each.explanations.items()}
 CHOICES: Final = {chosen: members for each in KNOWN.values() for chosen, members in each.choices.items()}
 """These of all APIs, see there."""
+
+WATCHED: Final = frozenset(kind for each in KNOWN.values() for kind in each.watched)
+"""All objects of these kinds are kept in memory."""
+
+
+def watched(without: Collection[str] = ()) -> frozenset[Kind]:
+    """The kinds to watch by an installation that does not cover these groups: not what only their APIs read."""
+    left_out = frozenset(without)
+    apis = (each.watched for each in KNOWN.values() if left_out.isdisjoint(kind.group for kind in each.watched))
+    return frozenset(kind for kinds in apis for kind in kinds)
+
 
 _LATER: Final = {"inputs_of": "inputs"}
 """Names that are loaded when they are first used, and their modules."""

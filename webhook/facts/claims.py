@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.fact import STRINGS, fields
 from webhook.facts.nodes import items, text
-from webhook.facts.schemas import STRINGS, fields
 from webhook.golang.names import dns_1123_subdomain
 
 __all__ = ["MISSING_CLAIMS", "missing_claims"]

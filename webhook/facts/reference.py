@@ -7,9 +7,8 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.fact import Fact
+from webhook.facts.fact import BOOLEAN, INTEGER, INTEGERS, NUMBER, STRING, STRINGS, Fact, fields
 from webhook.facts.nodes import at, namespace_of, text, whole
-from webhook.facts.schemas import BOOLEAN, INTEGER, INTEGERS, NUMBER, STRING, STRINGS, fields
 
 __all__ = ["Member", "referenced"]
 

@@ -16,8 +16,8 @@ from webhook.library.apiserver import Definitions
 from webhook.library.nearby import Nearby
 from webhook.library.review import Key, ReviewedManifest, Stored, applied_before, in_cluster, key_of, review
 from webhook.library.unknown import World
-from webhook.manifests.contents import Contents
 from webhook.manifests.documents import Document
+from webhook.manifests.files import Contents
 
 __all__ = ["Judge", "Surroundings"]
 

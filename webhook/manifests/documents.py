@@ -23,7 +23,7 @@ from webhook.golang.json import decode as decode_json
 from webhook.golang.strconv import SPACE
 from webhook.ground.fieldpath import field_keys
 from webhook.manifests.composer import NESTING, Composed, YamlError, compose
-from webhook.manifests.links import content
+from webhook.manifests.files import content
 from webhook.manifests.places import BREAK, Piece, Place, Remark, Spot, Text, find
 
 __all__ = ["Document", "Scan", "decode", "parse", "read", "repeats_of", "scan_file", "scan_text"]

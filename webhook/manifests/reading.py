@@ -15,9 +15,8 @@ from typing import Any, Final
 
 from webhook.admission.errors import Problem
 from webhook.manifests import documents
-from webhook.manifests.contents import Contents
 from webhook.manifests.documents import Document, Scan, repeats_of
-from webhook.manifests.links import Boundary, content
+from webhook.manifests.files import Boundary, Contents, content
 
 __all__ = ["KUSTOMIZATIONS", "Manifests", "Reading", "as_manifests", "read_paths"]
 

@@ -9,20 +9,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from webhook.ground.later import later
-from webhook.policy.action import Action, Profile
 from webhook.policy.evaluate import PolicyFault, PolicyScope
 from webhook.policy.path import MISSING, Path
-from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, Reference, ValidationRule, Withdrawn
+from webhook.policy.policy import (
+    Action,
+    DefaultRule,
+    Expression,
+    FactValue,
+    Policy,
+    Profile,
+    Reference,
+    ValidationRule,
+    Withdrawn,
+)
 from webhook.policy.prepared import Functions, Prepared
 from webhook.policy.reads import FACTS, OBJECT, SELF, Keys, Reads, any_meet, is_above
 
 if TYPE_CHECKING:
     from webhook.policy.compile import compile_policy
     from webhook.policy.dependence import Dependence, Open, Place, Rule
-    from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy
+    from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy, trusted_policy
     from webhook.policy.environments import Inputs, node_at
     from webhook.policy.releases import DEFAULT_RELEASE, RELEASES, Release
-    from webhook.policy.trusted import TrustedDocument, trusted_policy
 
 __all__ = [
     "DEFAULT_RELEASE",
@@ -53,7 +61,6 @@ __all__ = [
     "Release",
     "Rule",
     "Target",
-    "TrustedDocument",
     "Validation",
     "ValidationRule",
     "Withdrawn",
@@ -68,10 +75,9 @@ __all__ = [
 _LATER: Final = {
     "compile_policy": "compile",
     **dict.fromkeys(("Dependence", "Open", "Place", "Rule"), "dependence"),
-    **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy"), "document"),
+    **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy", "trusted_policy"), "document"),
     **dict.fromkeys(("Inputs", "node_at"), "environments"),
     **dict.fromkeys(("DEFAULT_RELEASE", "RELEASES", "Release"), "releases"),
-    **dict.fromkeys(("TrustedDocument", "trusted_policy"), "trusted"),
 }
 """Names that are loaded when they are first used, and their modules: compiled policies may come from a file."""
 

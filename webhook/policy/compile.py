@@ -12,26 +12,25 @@ from webhook.cel.syntax import Expr, Ident, Select
 from webhook.cel.types import BOOL, DYN, STRING, Type
 from webhook.kubernetes import DECLARED
 from webhook.manifests.documents import Document
-from webhook.policy.action import Action
-from webhook.policy.environments import Environments, Inputs, Schema, child_of, node_at
+from webhook.policy.environments import Environments, Inputs, Schema, child_of, node_at, unreadable
 from webhook.policy.order import in_order
 from webhook.policy.path import MISSING, Path
-from webhook.policy.policy import DefaultRule, Expression, FactValue, Policy, Reference, ValidationRule, Withdrawn
+from webhook.policy.policy import (
+    Action,
+    DefaultRule,
+    Expression,
+    FactValue,
+    Policy,
+    Reference,
+    ValidationRule,
+    Withdrawn,
+)
 from webhook.policy.problems import problem
 from webhook.policy.ranges import Range
 from webhook.policy.reads import Reads
-from webhook.policy.unstated import unreadable
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from webhook.policy import document as checked
-    from webhook.policy import trusted
-
-    PolicyDocument: TypeAlias = checked.PolicyDocument | trusted.TrustedDocument
-    Default: TypeAlias = checked.Default | trusted.Default
-    Variable: TypeAlias = checked.Variable | trusted.Variable
-    Validation: TypeAlias = checked.Validation | trusted.Validation
+    from webhook.policy.document import Default, PolicyDocument, Validation, Variable
 
 _Part = TypeVar("_Part", "Variable", "Default", "Validation")
 
@@ -110,8 +109,7 @@ class _Compiler:
         )
 
     def _references(self, document: PolicyDocument) -> Iterator[Reference]:
-        references: Sequence[checked.Reference | trusted.Reference] = document.spec.references
-        for index, each in enumerate(references):
+        for index, each in enumerate(document.spec.references):
             self._schema_at(Path.parse(each.path), ("spec", "references", index, "path"))
             yield Reference.of(each)
 

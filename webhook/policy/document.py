@@ -1,10 +1,15 @@
-"""The Policy document (``modelgate.dev/v1alpha1``) as written: strict models, every error with file and line."""
+"""The Policy document (``modelgate.dev/v1alpha1``) as written.
+
+One set of types, read in two ways: a user's document is checked, with every error and its line (:func:`parse_policy`,
+which loads pydantic); a built-in one is only read (:func:`trusted_policy`), because the tests have checked it.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from webhook.admission.errors import CatalogError
 from webhook.manifests.documents import Document
@@ -12,7 +17,48 @@ from webhook.policy.path import Path
 from webhook.policy.problems import problem, problems
 from webhook.policy.ranges import Range
 
-__all__ = ["PolicyDocument", "parse_policy"]
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+__all__ = ["PolicyDocument", "parse_policy", "trusted_policy"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What a text must be. Pydantic calls the method, so the module needs no import of it."""
+
+    pattern: str | None = None
+    strip: Flag = False
+    least: int | None = None
+    most: int | None = None
+    check: Callable[[str], str] | None = None
+
+    def __get_pydantic_core_schema__(self, _source: object, _handler: object) -> Any:
+        from pydantic_core import core_schema as core  # noqa: PLC0415 - only a user's document is checked
+
+        text = core.str_schema(
+            pattern=self.pattern, strip_whitespace=self.strip, min_length=self.least, max_length=self.most
+        )
+        return text if self.check is None else core.no_info_after_validator_function(self.check, text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Exactly:
+    """Constraints on another schema, such as ``strict`` and ``min_length``."""
+
+    constraints: tuple[tuple[str, Any], ...]
+
+    def __get_pydantic_core_schema__(self, source: object, handler: Callable[[object], Any]) -> Any:
+        return {**handler(source), **dict(self.constraints)}
+
+
+_SOME: Final = _Exactly((("min_length", 1),))
+_STRICT: Final = _Exactly((("strict", True),))
+Flag = Annotated[bool, _STRICT]
+"""true or false, and no text for it."""
+Number = Annotated[int, _STRICT]
+_NO_OTHERS: Final[dict[str, Any]] = {"extra": "forbid"}
+"""For pydantic: unknown fields are errors."""
 
 
 def _path(text: str) -> str:
@@ -32,39 +78,39 @@ def _range(text: str) -> str:
     return text
 
 
-Code = Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}[0-9]{3}$")]
+Code = Annotated[str, _Text(r"^[A-Z]{2}[0-9]{3}$")]
 """Two letters for the API, a digit for the sort of rule (1 default, 2 error, 3 warning, 4 reference), two to count."""
-CEL = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
-PathText = Annotated[str, AfterValidator(_path)]
-PodType = Annotated[str, StringConstraints(pattern=r"^(whole )?[A-Z][A-Za-z]+$")]
+CEL = Annotated[str, _Text(least=1, strip=True)]
+PathText = Annotated[str, _Text(check=_path)]
+PodType = Annotated[str, _Text(r"^(whole )?[A-Z][A-Za-z]+$")]
 """A type of Kubernetes' pods; ``whole``: no other object completes the value."""
-SinglePath = Annotated[str, AfterValidator(_single)]
-Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=60)]
-Sentence = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
-RangeText = Annotated[str, AfterValidator(_range), StringConstraints(strip_whitespace=True)]
+SinglePath = Annotated[str, _Text(check=_single)]
+Identifier = Annotated[str, _Text(r"^[A-Za-z_][A-Za-z0-9_]*$", most=60)]
+Sentence = Annotated[str, _Text(least=1, strip=True)]
+RangeText = Annotated[str, _Text(strip=True, check=_range)]
 """A range of releases of the operator: see :mod:`webhook.policy.ranges`."""
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Target(_Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
     """``alsoKinds``: further kinds to which the rules apply, such as a kind's cluster-scoped counterpart."""
 
+    __pydantic_config__ = _NO_OTHERS
     group: str
-    versions: list[str] = Field(min_length=1)
+    versions: Annotated[list[str], _SOME]
     kind: str
-    alsoKinds: list[str] = []  # noqa: N815 - the spelling of Kubernetes documents
+    alsoKinds: list[str] = field(default_factory=list)  # noqa: N815 - the spelling of Kubernetes documents
 
     @property
     def kinds(self) -> tuple[str, ...]:
         return (self.kind, *self.alsoKinds)
 
 
-class Variable(_Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
     """``operator``: as for a :class:`Default`, by its name."""
 
+    __pydantic_config__ = _NO_OTHERS
     name: Identifier
     expression: CEL
     operator: RangeText | None = None
@@ -73,47 +119,48 @@ class Variable(_Model):
 _OF_TYPE = {"boolean": bool, "integer": int, "integers": int, "number": float, "string": str, "strings": str}
 
 
-class Member(_Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
     """A value at a path of another object, and its type; ``strings`` and ``integers`` are lists. ``default`` stands for
     what is absent.
     """
 
+    __pydantic_config__ = _NO_OTHERS
     path: SinglePath
     type: Literal["boolean", "integer", "integers", "number", "string", "strings"]
-    default: bool | int | float | str | list[int] | list[str] | None = None
+    default: bool | int | float | str | list[Number] | list[str] | None = None
 
-    @model_validator(mode="after")
-    def _default_is_of_the_type(self) -> Member:
+    def __post_init__(self) -> None:
         values = self.default if isinstance(self.default, list) else [self.default]
         wanted = {_OF_TYPE[self.type], *({int} if self.type == "number" else ())}
         if self.default is not None and (
             isinstance(self.default, list) != self.type.endswith("s") or not {type(each) for each in values} <= wanted
         ):
             raise ValueError(f"default: {self.default!r} is not of type {self.type}")
-        return self
 
 
-class Reference(_Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
     """Another object, which the rules read as ``facts.<name>``: ``found``, the ``name`` of the object, and the
     ``fields``. ``path`` is where the object has the other one's name; ``namespaced``: it is in the namespace of the
     object. What is absent is "", 0, false or an empty list, or the ``default`` of the field.
     """
 
+    __pydantic_config__ = _NO_OTHERS
     name: Identifier
     group: str = ""
-    kind: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Za-z0-9]*$")]
+    kind: Annotated[str, _Text(r"^[A-Z][A-Za-z0-9]*$")]
     path: SinglePath
-    namespaced: bool = True
-    fields: dict[Identifier, Member] = {}
+    namespaced: Flag = True
+    fields: dict[Identifier, Member] = field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _names_are_free(self) -> Reference:
+    def __post_init__(self) -> None:
         if taken := sorted({"found", "name"} & self.fields.keys()):
             raise ValueError(f"fields.{taken[0]} has the name of what each reference has; use another name")
-        return self
 
 
-class Default(_Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Default:
     """Set one leaf where it is absent.
 
     ``valueFrom`` takes the value from a fact or a member of one (``migration.engine``), which may be a whole object.
@@ -125,27 +172,27 @@ class Default(_Model):
     each other may have one code. One of them may have no range: it is in force where the range of no other one holds.
     """
 
+    __pydantic_config__ = _NO_OTHERS
     code: Code
     path: PathText
     when: CEL | None = None
     value: CEL | None = None
-    valueFrom: Annotated[str, StringConstraints(pattern=r"^\w+(\.\w+)*$")] | None = None  # noqa: N815
+    valueFrom: Annotated[str, _Text(r"^\w+(\.\w+)*$")] | None = None  # noqa: N815
     because: Sentence
-    overSchemaDefault: bool = False  # noqa: N815 - the spelling of Kubernetes documents
-    overwrites: bool = False
+    overSchemaDefault: Flag = False  # noqa: N815 - the spelling of Kubernetes documents
+    overwrites: Flag = False
     operator: RangeText | None = None
     docs: str = ""
 
-    @model_validator(mode="after")
-    def _one_leaf(self) -> Default:
+    def __post_init__(self) -> None:
         if not Path.parse(self.path).single:
             raise ValueError("a default sets one leaf: remove [*] from its path")
         if (self.value is None) == (self.valueFrom is None):
             raise ValueError("set either value or valueFrom")
-        return self
 
 
-class Validation(_Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
     """A rule that must be true of every node at ``at``; the fields are those of ``x-kubernetes-validations``.
 
     ``explains``: where the CRD's schema refuses the same field, the message becomes part of that cause.
@@ -156,8 +203,9 @@ class Validation(_Model):
     objects are known, the failure then only warns that this object was not seen.
     """
 
+    __pydantic_config__ = _NO_OTHERS
     code: Code
-    at: PathText | Annotated[list[PathText], Field(min_length=1)] = ""
+    at: PathText | Annotated[list[PathText], _SOME] = ""
     when: CEL | None = None
     rule: CEL
     message: Sentence | None = None
@@ -181,8 +229,7 @@ class Validation(_Model):
     def places(self) -> list[str]:
         return self.at if isinstance(self.at, list) else [self.at]
 
-    @model_validator(mode="after")
-    def _says_something(self) -> Validation:
+    def __post_init__(self) -> None:
         if (self.message is None) == (self.messageExpression is None):
             raise ValueError("set either message or messageExpression")
         if self.strict and self.action == "Deny":
@@ -191,10 +238,10 @@ class Validation(_Model):
             raise ValueError("unseen is for rules about other objects (codes 4xx)")
         if self.fieldPath:
             Path.parse(self.fieldPath.removeprefix("."))
-        return self
 
 
-class Spec(_Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
     """``numericQuantities``: as in the kind's own webhook, ``cpu: 0.5`` becomes ``500m`` before the schema applies.
     ``operator``: the releases of the operator that the rules describe, as a reader would look them up.
     ``renamed``: fields of other releases, which the definition does not have, and what they are called in it.
@@ -202,25 +249,34 @@ class Spec(_Model):
     makes of pods, a Deployment (or what is like it) or a Job.
     """
 
+    __pydantic_config__ = _NO_OTHERS
     target: Target
-    numericQuantities: bool = False  # noqa: N815
+    numericQuantities: Flag = False  # noqa: N815
     operator: Sentence | None = None
-    renamed: dict[PathText, Sentence] = {}
-    podTypes: dict[PathText, PodType] = {}  # noqa: N815 - the spelling of Kubernetes documents
+    renamed: dict[PathText, Sentence] = field(default_factory=dict)
+    podTypes: dict[PathText, PodType] = field(default_factory=dict)  # noqa: N815 - the spelling of Kubernetes documents
     podOwner: Literal["deployment", "job"] = "deployment"  # noqa: N815
-    references: list[Reference] = []
-    variables: list[Variable] = []
-    defaults: list[Default] = []
-    validations: list[Validation] = []
+    references: list[Reference] = field(default_factory=list)
+    variables: list[Variable] = field(default_factory=list)
+    defaults: list[Default] = field(default_factory=list)
+    validations: list[Validation] = field(default_factory=list)
+
+    @property
+    def rules(self) -> tuple[Default | Validation, ...]:
+        return (*self.defaults, *self.validations)
 
 
-class Metadata(_Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata:
+    __pydantic_config__ = _NO_OTHERS
     name: str
-    labels: dict[str, str] = {}
-    annotations: dict[str, str] = {}
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
 
 
-class PolicyDocument(_Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyDocument:
+    __pydantic_config__ = _NO_OTHERS
     apiVersion: Literal["modelgate.dev/v1alpha1"]  # noqa: N815
     kind: Literal["Policy"]
     metadata: Metadata
@@ -229,8 +285,7 @@ class PolicyDocument(_Model):
     @property
     def codes(self) -> tuple[str, ...]:
         """Each code once, of all releases."""
-        found = (*(rule.code for rule in self.spec.defaults), *(rule.code for rule in self.spec.validations))
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(rule.code for rule in self.spec.rules))
 
 
 def parse_policy(document: Document) -> PolicyDocument:
@@ -242,7 +297,42 @@ def parse_policy(document: Document) -> PolicyDocument:
     if document.value.get("kind") != "Policy":
         message = f"is not a Policy (kind: {str(document.value.get('kind'))[:60]}): move it to another folder"
         raise CatalogError([problem(document, ("kind",), message)])
+    from pydantic import ValidationError  # noqa: PLC0415 - takes 60 ms
+
     try:
-        return PolicyDocument.model_validate(document.value)
+        return _adapter().validate_python(document.value)
     except ValidationError as error:
         raise CatalogError(problems(document, error)) from None
+
+
+@cache
+def _adapter() -> TypeAdapter[PolicyDocument]:
+    from pydantic import TypeAdapter  # noqa: PLC0415
+
+    return TypeAdapter(PolicyDocument)
+
+
+_PARTS: Final = {"variables": Variable, "defaults": Default, "validations": Validation}
+
+
+def trusted_policy(document: Document) -> PolicyDocument:
+    """A built-in document.
+
+    Raises:
+        TypeError, KeyError: it does not match the model, which the tests would have found.
+    """
+    spec: dict[str, Any] = {**document.value["spec"]}
+    spec["target"] = Target(**spec["target"])
+    for name, part in _PARTS.items():
+        spec[name] = [part(**_stripped(each)) for each in spec.get(name, ())]
+    spec["references"] = [
+        Reference(**{**each, "fields": {name: Member(**one) for name, one in each.get("fields", {}).items()}})
+        for each in spec.get("references", ())
+    ]
+    metadata = Metadata(**document.value["metadata"])
+    return PolicyDocument(**{**document.value, "metadata": metadata, "spec": Spec(**_stripped(spec))})
+
+
+def _stripped(part: Mapping[str, Any]) -> dict[str, Any]:
+    """A part whose texts do not end with the line of a block."""
+    return {key: value.strip() if isinstance(value, str) and key != "docs" else value for key, value in part.items()}

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.admission import GroupVersionKind
-from webhook.policy.action import Action, Profile
 from webhook.policy.path import Path
-from webhook.policy.policy import Policy, ValidationRule
+from webhook.policy.policy import Action, Policy, Profile, ValidationRule
 from webhook.policy.portable import condition, defaulting, in_kubernetes_cel, is_portable, message
 from webhook.policy.releases import DEFAULT_RELEASE, Release
 from webhook.schema import SchemaError, load_crd

@@ -4,19 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from webhook.cel import Program
-from webhook.policy.action import Action, Profile
 from webhook.policy.path import MISSING, Path
 from webhook.policy.reads import OBJECT, SELF, STORED, Keys, Reads
 
 if TYPE_CHECKING:
-    from webhook.policy import document as checked
-    from webhook.policy import trusted
+    from webhook.policy import document
 
-__all__ = ["DefaultRule", "Expression", "FactValue", "Policy", "Reference", "ValidationRule", "Withdrawn"]
+__all__ = [
+    "Action",
+    "DefaultRule",
+    "Expression",
+    "FactValue",
+    "Policy",
+    "Profile",
+    "Reference",
+    "ValidationRule",
+    "Withdrawn",
+]
+
+
+class Action(StrEnum):
+    DENY = "Deny"
+    WARN = "Warn"
+
+
+class Profile(StrEnum):
+    """How strict to be.
+
+    ``standard`` denies what upstream denies and what cannot work, and warns otherwise. ``strict`` also denies by rules
+    marked ``strict: Deny``. ``audit`` never denies: it only warns.
+    """
+
+    STANDARD = "standard"
+    STRICT = "strict"
+    AUDIT = "audit"
+
+    @property
+    def denies(self) -> bool:
+        return self is not Profile.AUDIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +225,7 @@ class Reference(NamedTuple):
     members: tuple[tuple[str, tuple[str, ...], str, Any], ...]
 
     @classmethod
-    def of(cls, given: checked.Reference | trusted.Reference) -> Reference:
+    def of(cls, given: document.Reference) -> Reference:
         """What a document says."""
         members = tuple(
             (

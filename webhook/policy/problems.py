@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from webhook.admission.errors import Problem
 from webhook.ground.fieldpath import field_path
@@ -11,6 +11,7 @@ from webhook.manifests.documents import Document
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
 
 __all__ = ["problem", "problems"]
 
@@ -20,13 +21,19 @@ def problem(origin: Document, at: Sequence[str | int], message: str) -> Problem:
     return Problem(f"{origin.source}:{origin.line_of(*at)}", field_path(at), message)
 
 
+_TEXTS: Final = {
+    "extra_forbidden": "unknown field",
+    "unexpected_keyword_argument": "unknown field",
+    "dataclass_type": "Input should be a valid dictionary or instance of {class_name}",
+}
+"""What pydantic says otherwise of a model or a dataclass; both are read alike."""
+
+
 def problems(origin: Document, error: ValidationError) -> list[Problem]:
     """All errors of a model about a document."""
-    return [
-        problem(
-            origin,
-            item["loc"],
-            "unknown field" if item["type"] == "extra_forbidden" else item["msg"].removeprefix("Value error, "),
-        )
-        for item in error.errors()
-    ]
+    return [problem(origin, item["loc"], _text(item)) for item in error.errors()]
+
+
+def _text(item: ErrorDetails) -> str:
+    template = _TEXTS.get(item["type"])
+    return template.format(**item.get("ctx", {})) if template else item["msg"].removeprefix("Value error, ")

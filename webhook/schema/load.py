@@ -31,10 +31,7 @@ class CRD:
 
     group: str
     kind: str
-    list_kind: str
     plural: str
-    singular: str
-    short_names: tuple[str, ...]
     scope: str
     versions: Mapping[str, Version]
 
@@ -63,10 +60,7 @@ def load_crd(
     return CRD(
         group=spec["group"],
         kind=kind,
-        list_kind=names.get("listKind") or f"{kind}List",
         plural=names["plural"],
-        singular=names.get("singular") or kind.lower(),
-        short_names=tuple(names.get("shortNames") or ()),
         scope=spec["scope"],
         versions={
             version["name"]: _version(version, kind, whole and partial(_schema_in, whole, number))

@@ -11,8 +11,7 @@ from webhook.cel.batch import Screen
 from webhook.cel.values import node_of
 from webhook.golang.json import read_numbers
 from webhook.schema.correlate import Correlated
-from webhook.schema.default import compile_default
-from webhook.schema.defaults import prune_defaults
+from webhook.schema.default import compile_default, prune_defaults
 from webhook.schema.errors import DecodeError
 from webhook.schema.fast.check import Check, compile_clean
 from webhook.schema.fast.parts import Parts
@@ -21,11 +20,10 @@ from webhook.schema.listtype import validate_lists
 from webhook.schema.node import SchemaNode, build
 from webhook.schema.objectmeta.embedded import coerce, has_embedded, validate_embedded
 from webhook.schema.paths import Keys, keys_of
-from webhook.schema.prune import drop_nulls, prune
+from webhook.schema.prune import drop_nulls, prune, suggest_field
 from webhook.schema.quantities import compile_quantities
 from webhook.schema.rules.compile import RuleNode, compile_rules, conditions_of
 from webhook.schema.rules.run import RuleRun
-from webhook.schema.suggest import suggest_field
 from webhook.schema.validate import validate
 
 __all__ = ["RULES_NOT_RUN", "Checked", "Decoded", "Structural"]

@@ -33,8 +33,7 @@ from webhook.serve.callers import Anyone, Callers, covered
 from webhook.serve.gate import Gate
 from webhook.serve.gate.state import Call
 from webhook.serve.http.answers import address
-from webhook.serve.http.budget import Budget, Share
-from webhook.serve.http.exchange import Reply, body_of
+from webhook.serve.http.bodies import Budget, Reply, Share, body_of
 from webhook.serve.http.limited import Limited
 
 __all__ = ["ERRORS", "Background", "application", "probes"]

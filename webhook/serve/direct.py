@@ -19,7 +19,7 @@ from webhook.serve.callers import Callers, covered
 from webhook.serve.gate import Gate
 from webhook.serve.gate.state import Call
 from webhook.serve.http.answers import PEER
-from webhook.serve.http.exchange import PIECE
+from webhook.serve.http.bodies import PIECE
 from webhook.serve.http.immediate import Answer
 
 __all__ = ["Direct"]

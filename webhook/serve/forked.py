@@ -184,7 +184,7 @@ def _fork(job: Callable[[], Any], allowance: int) -> _Child:
     try:
         with warnings.catch_warnings():
             # Python 3.12 and later warn of forks beside threads: a child must not need a lock that another thread
-            # holds. The locks that a job takes are held across the fork (webhook/cluster/locks.py).
+            # holds. The locks that a job takes are held across the fork (webhook/cluster/store.py).
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
         if not pid:

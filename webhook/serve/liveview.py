@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from webhook.admission.errors import NotReady
 from webhook.cluster import Reader, ReadThrough
 from webhook.cluster.view import Freshness
-from webhook.facts.reads import watched
+from webhook.facts import watched
 
 __all__ = ["ThreadedView", "ViewRunner", "live_view", "reader"]
 

@@ -12,7 +12,7 @@ from prometheus_client import Counter
 from webhook import catalog
 from webhook.admission.errors import CatalogError, LoadError, NotReady, Problem
 from webhook.catalog import Catalog
-from webhook.manifests.watched import Watched
+from webhook.manifests.folders import Watched
 from webhook.serve.gate import Gate
 
 if TYPE_CHECKING:

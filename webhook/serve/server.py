@@ -27,7 +27,6 @@ from webhook.serve.callers import Anyone, Callers, Certified, ClusterIssuer, Tok
 from webhook.serve.direct import Direct
 from webhook.serve.faults import cluster_events
 from webhook.serve.gate import Gate
-from webhook.serve.hangup import Hangup
 from webhook.serve.http.answers import Answers, refusals
 from webhook.serve.http.connection import Connection
 from webhook.serve.http.health import listening
@@ -35,13 +34,12 @@ from webhook.serve.http.immediate import Waiting
 from webhook.serve.http.listener import Listener
 from webhook.serve.installed import InstalledDefinitions
 from webhook.serve.liveview import live_view, reader
-from webhook.serve.periodic import repeated
+from webhook.serve.polling import Hangup, repeated
 from webhook.serve.process import Memory, raise_descriptor_limit
 from webhook.serve.reload import Reloader, admission_policies, rules
 from webhook.serve.settings import Settings
-from webhook.serve.tls import Certificate
+from webhook.serve.tls import Certificate, Trust
 from webhook.serve.tracing import exported
-from webhook.serve.trust import Trust
 
 __all__ = ["run"]
 

@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Final
 from webhook.ground.later import later
 
 if TYPE_CHECKING:
-    from webhook.vap.attributes import Attributes, GroupVersionResource, resource_of_kind
-    from webhook.vap.clusterkinds import CLUSTER_KINDS
+    from webhook.vap.attributes import CLUSTER_KINDS, Attributes, GroupVersionResource, resource_of_kind
     from webhook.vap.context import AdmissionContext, Equivalent, KindSchema, MemoryContext
     from webhook.vap.matching.selector import Selector
     from webhook.vap.models import LabelSelector, ParamKind
-    from webhook.vap.mutating.mergetypes import builtin_schema, resolved
-    from webhook.vap.mutating.published import published
+    from webhook.vap.mutating.mergetypes import builtin_schema, published, resolved
     from webhook.vap.policies import NativePolicies, is_native
     from webhook.vap.response import Denial, PolicyResponse
 
@@ -46,13 +44,11 @@ __all__ = [
 ]
 
 _MODULES: Final = {
-    **dict.fromkeys(("Attributes", "GroupVersionResource", "resource_of_kind"), "attributes"),
-    "CLUSTER_KINDS": "clusterkinds",
+    **dict.fromkeys(("CLUSTER_KINDS", "Attributes", "GroupVersionResource", "resource_of_kind"), "attributes"),
     **dict.fromkeys(("AdmissionContext", "Equivalent", "KindSchema", "MemoryContext"), "context"),
     "Selector": "matching.selector",
     **dict.fromkeys(("LabelSelector", "ParamKind"), "models"),
-    **dict.fromkeys(("builtin_schema", "resolved"), "mutating.mergetypes"),
-    "published": "mutating.published",
+    **dict.fromkeys(("builtin_schema", "published", "resolved"), "mutating.mergetypes"),
     **dict.fromkeys(("NativePolicies", "is_native"), "policies"),
     **dict.fromkeys(("Denial", "PolicyResponse"), "response"),
 }

@@ -1,23 +1,60 @@
-"""The parts that compiled validating and mutating policies share: match criteria, match conditions, variables."""
+"""The parts that compiled validating and mutating policies share: match criteria, match conditions, variables.
+
+Match conditions decide whether a policy that matches a request is evaluated (``webhook/matchconditions``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from webhook.cel import MATCH_CONDITIONS_BUDGET, Budget, BudgetExceeded, Environment
 from webhook.cel.types import BOOL, Type
-from webhook.vap.activation import bindings_of
 from webhook.vap.attributes import Attributes
 from webhook.vap.context import AdmissionContext, Equivalent
-from webhook.vap.environments import admission_environment, with_variables
-from webhook.vap.expressions import EvaluationScope, Expression, VariableSet, compile_expression
-from webhook.vap.matching.conditions import ConditionError, conditions_hold
+from webhook.vap.environments import admission_environment, bindings_of, with_variables
+from webhook.vap.expressions import Evaluation, EvaluationScope, Expression, VariableSet, compile_expression
 from webhook.vap.matching.matcher import Criteria
 from webhook.vap.models import MutatingPolicy, ParamKind, ValidatingPolicy
 
-__all__ = ["At", "Compilation", "CompiledPolicy", "Interrupt", "Invocation", "selector_problems"]
+__all__ = [
+    "At",
+    "Compilation",
+    "CompiledPolicy",
+    "ConditionError",
+    "Interrupt",
+    "Invocation",
+    "conditions_hold",
+    "selector_problems",
+]
+
+
+class ConditionError(Exception):
+    """The conditions cannot be evaluated, and failurePolicy is Fail."""
+
+
+def conditions_hold(evaluations: Sequence[Evaluation], *, ignore: bool) -> bool:
+    """Whether all conditions are true. A false condition wins over one that fails.
+
+    Raises:
+        ConditionError: a condition fails, none is false, and failures are not ignored.
+    """
+    if any(evaluation.error is None and evaluation.value is False for evaluation in evaluations):
+        return False
+    errors = [evaluation.error for evaluation in evaluations if evaluation.error is not None]
+    if not errors:
+        return True
+    if ignore:
+        return False
+    raise ConditionError(aggregate(errors))
+
+
+def aggregate(errors: Iterable[str]) -> str:
+    """Several errors as one text, each once (``utilerrors.NewAggregate``)."""
+    distinct = list(dict.fromkeys(errors))
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
+
 
 At = tuple[str | int, ...]
 Interrupt = Callable[[], bool]

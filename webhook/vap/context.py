@@ -7,8 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from webhook.admission import GroupVersionKind, group_version
 from webhook.cel import Decision, Question
-from webhook.vap.attributes import GroupVersionResource
-from webhook.vap.clusterkinds import CLUSTER_KINDS
+from webhook.vap.attributes import CLUSTER_KINDS, GroupVersionResource
 from webhook.vap.matching.selector import Selector, labels_of
 from webhook.vap.models import ParamKind
 

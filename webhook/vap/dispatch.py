@@ -5,20 +5,74 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from webhook.vap.activation import namespace_value
 from webhook.vap.attributes import Attributes, GroupVersionResource
 from webhook.vap.compiled import Interrupt, Invocation
 from webhook.vap.context import AdmissionContext, Equivalent
 from webhook.vap.costs import SIZES, stretches
+from webhook.vap.environments import namespace_value
 from webhook.vap.matching.matcher import Criteria, MatchError
-from webhook.vap.matching.params import ParamError, collect
-from webhook.vap.models import MutatingBinding, ParamRef, ValidatingBinding
+from webhook.vap.matching.selector import Selector
+from webhook.vap.models import MutatingBinding, ParamKind, ParamRef, ValidatingBinding
 from webhook.vap.mutating.mutator import Mutator
 from webhook.vap.validating.validator import Validator
 
-__all__ = ["Binding", "BoundPolicies", "BoundPolicy", "Invoked", "Misconfigured", "invocations"]
+__all__ = [
+    "Binding",
+    "BoundPolicies",
+    "BoundPolicy",
+    "Invoked",
+    "Misconfigured",
+    "ParamError",
+    "collect",
+    "invocations",
+]
+
+_NO_NAMESPACE = "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+
+
+class ParamError(Exception):
+    """The params of a binding cannot be determined; failurePolicy decides."""
+
+
+def collect(
+    kind: ParamKind | None, ref: ParamRef | None, namespace: str, context: AdmissionContext
+) -> Sequence[dict[str, Any] | None]:
+    """The params of a policy, one for each evaluation (CollectParams). ``[None]``: policy or binding have no params.
+
+    An empty list means that no param exists and that the binding allows it (``parameterNotFoundAction: Allow``).
+    The kind of the params must be known.
+
+    Raises:
+        ParamError: with the API server's text.
+    """
+    if kind is None or ref is None:
+        return [None]
+    where = ""
+    if context.is_namespaced(kind):
+        where = ref.namespace or namespace
+        if not where:
+            raise ParamError(_NO_NAMESPACE)
+    elif ref.namespace:
+        raise ParamError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+    found = _find(kind, ref, where, context)
+    if not found and ref.parameterNotFoundAction == "Deny":
+        raise ParamError("no params found for policy binding with `Deny` parameterNotFoundAction")
+    return [{"apiVersion": kind.apiVersion, "kind": kind.kind, **param} for param in found]
+
+
+def _find(kind: ParamKind, ref: ParamRef, namespace: str, context: AdmissionContext) -> Sequence[dict[str, Any]]:
+    if ref.name:
+        param = context.param(kind, namespace, ref.name)
+        return [] if param is None else [param]
+    if ref.selector is None:
+        raise ParamError("one of name or selector must be provided")
+    selector = Selector.of(ref.selector)
+    if selector.error:
+        raise ParamError(selector.error)
+    return context.params(kind, namespace, selector)
+
 
 P = TypeVar("P", Validator, Mutator)
 

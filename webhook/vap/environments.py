@@ -1,16 +1,19 @@
-"""The variables of the expressions of admission policies, and their types (``plugin/cel/compile.go``)."""
+"""The variables of the expressions of admission policies: their types (``plugin/cel/compile.go``), and their values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
-from webhook.cel import COMPATIBLE, JSON_PATCH, Authorizer, Environment, ResourceCheck
+from webhook.admission import GroupVersionKind
+from webhook.cel import COMPATIBLE, JSON_PATCH, Authorizer, Decision, Environment, Question, ResourceCheck
 from webhook.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Type, list_of, map_of, object_of
+from webhook.vap.attributes import Attributes, GroupVersionResource
+from webhook.vap.context import AdmissionContext, Equivalent
 from webhook.vap.mutating.objects import make, resolve
 
-__all__ = ["NAMESPACE", "REQUEST", "admission_environment", "with_variables"]
+__all__ = ["NAMESPACE", "REQUEST", "admission_environment", "bindings_of", "namespace_value", "with_variables"]
 
 _TEXTS: Final = list_of(STRING)
 _KIND: Final = object_of("kubernetes.GroupVersionKind", {"group": STRING, "version": STRING, "kind": STRING})
@@ -90,3 +93,93 @@ def admission_environment(
 def with_variables(environment: Environment, types: Mapping[str, Type]) -> Environment:
     """The environment with ``variables.x``. ``types`` may grow: a variable can read the variables before it."""
     return environment.extend({"variables": object_of("kubernetes.variables", lambda: types)})
+
+
+_NAMESPACE_METADATA: Final = (
+    "name",
+    "generateName",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "finalizers",
+)
+"""The metadata of a namespace that policies can read: ownerReferences and managedFields are hidden."""
+
+
+def bindings_of(
+    attributes: Attributes,
+    matched: Equivalent,
+    context: AdmissionContext,
+    params: Mapping[str, Any] | None = None,
+    namespace: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The values of all variables except ``variables``. ``matched`` is what the policy matched."""
+
+    def decide(question: Question) -> Decision:
+        return context.decide(attributes.user, question)
+
+    resource = attributes.resource
+    own = Question(
+        group=resource.group,
+        resource=resource.name,
+        subresource=attributes.subresource,
+        namespace=attributes.namespace,
+        name=attributes.name,
+    )
+    return {
+        "object": attributes.object,
+        "oldObject": attributes.old_object,
+        "params": params,
+        "request": _request(attributes, matched),
+        "namespaceObject": namespace,
+        "authorizer": Authorizer(decide),
+        "authorizer.requestResource": ResourceCheck(decide, own),
+    }
+
+
+def namespace_value(namespace: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The value of ``namespaceObject``."""
+    if namespace is None:
+        return None
+    metadata = namespace.get("metadata") or {}
+    return {
+        "metadata": {key: metadata[key] for key in _NAMESPACE_METADATA if metadata.get(key) is not None},
+        "spec": namespace.get("spec") or {},
+        "status": namespace.get("status") or {},
+    }
+
+
+def _request(attributes: Attributes, matched: Equivalent) -> dict[str, Any]:
+    """``admission.k8s.io/v1`` AdmissionRequest without uid, object and oldObject; empty optional fields are absent."""
+    user = attributes.user
+    optional = {
+        "subResource": attributes.subresource,
+        "requestSubResource": attributes.subresource,
+        "name": attributes.name,
+        "namespace": attributes.namespace,
+    }
+    return {
+        "kind": _kind(matched.kind),
+        "resource": _resource(matched.resource),
+        "requestKind": _kind(attributes.kind),
+        "requestResource": _resource(attributes.resource),
+        "operation": attributes.operation,
+        "userInfo": {key: user[key] for key in ("username", "uid", "groups", "extra") if user.get(key)},
+        "dryRun": attributes.dry_run,
+        "options": attributes.options,
+        **{key: value for key, value in optional.items() if value},
+    }
+
+
+def _kind(kind: GroupVersionKind) -> dict[str, str]:
+    return {"group": kind.group, "version": kind.version, "kind": kind.kind}
+
+
+def _resource(resource: GroupVersionResource) -> dict[str, str]:
+    return {"group": resource.group, "version": resource.version, "resource": resource.name}

@@ -19,8 +19,7 @@ from webhook.catalog import UNKNOWN
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Flags
 from webhook.facts.settings import Behaviour, Settings
-from webhook.manifests.contents import Contents
-from webhook.manifests.links import content, top_of
+from webhook.manifests.files import Contents, content, top_of
 
 if TYPE_CHECKING:
     from webhook.cli.input.configurationfile import Configuration

@@ -17,8 +17,7 @@ from typing import Final, NamedTuple, NoReturn
 
 from webhook.admission.errors import Problem, SettingsError
 from webhook.cli.input.surroundings import surroundings
-from webhook.manifests.contents import Contents
-from webhook.manifests.links import top_of
+from webhook.manifests.files import Contents, top_of
 
 __all__ = ["Commit", "Repository"]
 

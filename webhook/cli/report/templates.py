@@ -15,7 +15,7 @@ from webhook.cli.report.report import ObjectReport
 from webhook.library.findings import Finding
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
-from webhook.manifests.links import content
+from webhook.manifests.files import content
 from webhook.manifests.places import BREAK, Piece, Place
 
 __all__ = ["Templates"]

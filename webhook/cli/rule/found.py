@@ -88,8 +88,7 @@ def rules(code: str, loaded: Catalog) -> Iterator[Found]:
 def _ranges(found: Found) -> Iterator[str | None]:
     """The ranges of all forms of a rule; None of one without."""
     for source in found.known.sources:
-        spec = source.document.spec
-        yield from (rule.operator for rule in (*spec.defaults, *spec.validations) if rule.code == found.rule.code)
+        yield from (rule.operator for rule in source.document.spec.rules if rule.code == found.rule.code)
 
 
 Repair = tuple[str, Case, KnownKind]

@@ -28,7 +28,7 @@ from webhook.cluster import (
 )
 from webhook.cluster.view import Kind
 from webhook.engine.audit import Rules
-from webhook.facts.reads import WATCHED
+from webhook.facts import WATCHED
 from webhook.manifests.documents import Document
 
 __all__ = ["Cluster"]

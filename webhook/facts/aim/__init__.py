@@ -1,16 +1,14 @@
 """AIM: what the rules of its kinds may know beyond an object's text."""
 
-from webhook.facts.aim.caching import template_cache
 from webhook.facts.aim.facts import FACTS
-from webhook.facts.aim.gpus import devices_of, gpu_model
+from webhook.facts.aim.health import template_cache
 from webhook.facts.aim.knowledge import KNOWLEDGE
 from webhook.facts.aim.lookup import DEFAULT_CONFIG, Found, config_of, find, image_of
-from webhook.facts.aim.overrides import same
-from webhook.facts.aim.routetemplate import render
-from webhook.facts.aim.routing import route_of
+from webhook.facts.aim.resources import devices_of, gpu_model
+from webhook.facts.aim.routing import render, route_of
 from webhook.facts.aim.selection import Choice, select
 from webhook.facts.aim.service import Resolved, resolve_service, rivals
-from webhook.facts.aim.template import Origin, Resolution, resolve_template
+from webhook.facts.aim.template import Origin, Resolution, resolve_template, same
 
 __all__ = [
     "DEFAULT_CONFIG",

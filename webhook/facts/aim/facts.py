@@ -1,4 +1,4 @@
-"""AIM: the facts of its kinds."""
+"""AIM: the facts of its kinds, and field names of other releases, which users copy from older or newer documents."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.aim.caching import failed_caches, larger_source, same_source, uncached
-from webhook.facts.aim.credentials import lacks_token
-from webhook.facts.aim.gpus import gpu_model, models_on_nodes
+from webhook.facts.aim.health import failed_caches, lacks_token, larger_source, same_source, uncached
 from webhook.facts.aim.lookup import (
     CONFIGS,
     DEFAULT_CONFIG,
@@ -21,16 +19,49 @@ from webhook.facts.aim.lookup import (
     image_of,
     similar,
 )
-from webhook.facts.aim.renamed import CONFIG_FIELDS, IMAGE_FIELDS, SERVICE_FIELDS, TEMPLATE_FIELDS, renamed
-from webhook.facts.aim.routetemplate import template_error
+from webhook.facts.aim.resources import gpu_model, models_on_nodes
+from webhook.facts.aim.routing import template_error
 from webhook.facts.aim.servicefacts import RESOLVED, ROUTE
-from webhook.facts.aim.storagefacts import CACHE_STORAGE, CONFIG_STORAGE, TEMPLATE_STORAGE
-from webhook.facts.fact import Fact
+from webhook.facts.aim.storage import CACHE_STORAGE, CONFIG_STORAGE, TEMPLATE_STORAGE
+from webhook.facts.fact import BOOLEAN, STRING, STRINGS, Fact, cut_middle, fields
 from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
-from webhook.facts.schemas import BOOLEAN, STRING, STRINGS, cut_middle, fields
 from webhook.facts.settings import Settings
 
 __all__ = ["FACTS"]
+
+_MODEL: Final = dict.fromkeys(("modelId", "aimModelId", "modelName", "model", "modelRef"), "aimImageName")
+_ROUTING: Final = {"routing.pathTemplate": "routing.routeTemplate"}
+
+SERVICE_FIELDS: Final[Mapping[str, str]] = {
+    **_MODEL,
+    **_ROUTING,
+    "template": "templateRef",
+    "templateName": "templateRef",
+    "caching": "cacheModel",
+    "runtimeConfigRef": "runtimeConfigName",
+}
+TEMPLATE_FIELDS: Final[Mapping[str, str]] = {**_MODEL, "runtimeConfigRef": "runtimeConfigName"}
+IMAGE_FIELDS: Final[Mapping[str, str]] = {
+    "modelId": "metadata.name",
+    "runtimeConfigName": "the AIMRuntimeConfig named default, which applies to images",
+    "defaultTemplate": "defaultServiceTemplate",
+}
+CONFIG_FIELDS: Final[Mapping[str, str]] = {
+    **_ROUTING,
+    "storage.defaultStorageClassName": "defaultStorageClassName",
+    "storageClassName": "defaultStorageClassName",
+}
+
+
+def renamed(obj: dict[str, Any], names: Mapping[str, str]) -> list[dict[str, str]]:
+    """The fields of a specification, as it was sent, that have another name in this release."""
+    spec = mapping(obj, "spec")
+    return [{"was": was, "now": now} for was, now in names.items() if _has(spec, was)]
+
+
+def _has(spec: dict[str, Any], path: str) -> bool:
+    *parents, last = path.split(".")
+    return last in mapping(spec, *parents) if parents else last in spec
 
 
 def _config(obj: dict[str, Any], view: ClusterView) -> dict[str, Any]:

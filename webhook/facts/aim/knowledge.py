@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.aim.facts import FACTS
-from webhook.facts.aim.routetemplate import render
+from webhook.facts.aim.routing import render
 from webhook.facts.aim.service import Resolved, resolve_service
 from webhook.facts.aim.template import Origin, Resolution
 from webhook.facts.knowledge import Knowledge, Table

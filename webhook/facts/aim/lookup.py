@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.nearest import nearest
+from webhook.facts.names import nearest
 from webhook.facts.nodes import mapping, name_of, namespace_of, trimmed
 
 __all__ = [

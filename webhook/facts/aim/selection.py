@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.facts.aim.gpus import gpu_model
 from webhook.facts.aim.lookup import Found
+from webhook.facts.aim.resources import gpu_model
 from webhook.facts.nodes import at, mapping, trimmed
 
 __all__ = ["Choice", "select"]

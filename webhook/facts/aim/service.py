@@ -7,10 +7,9 @@ from typing import Any
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.aim.lookup import GROUP, IMAGES, Found, config_of, find, image_of, is_derived, templates_for
-from webhook.facts.aim.overrides import same
 from webhook.facts.aim.resources import GPU, amount, effective_resources, profile_gpus
 from webhook.facts.aim.routing import Routing, effective_routing
-from webhook.facts.aim.template import Resolution, resolve_template
+from webhook.facts.aim.template import Resolution, resolve_template, same
 from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
 
 __all__ = ["Resolved", "candidates", "lost_resources", "other_gpus", "resolve_service", "rivals", "selected_gpus"]

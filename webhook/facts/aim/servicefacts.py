@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.aim.caching import failed_caches, template_cache, uncached
-from webhook.facts.aim.credentials import lacks_token
-from webhook.facts.aim.health import health_of
+from webhook.facts.aim.health import failed_caches, health_of, lacks_token, template_cache, uncached
 from webhook.facts.aim.lookup import DEFAULT_CONFIG, IMAGES, find, similar
 from webhook.facts.aim.routing import route_of, same_routes
 from webhook.facts.aim.service import (
@@ -19,11 +17,9 @@ from webhook.facts.aim.service import (
     rivals,
     selected_gpus,
 )
-from webhook.facts.aim.storage import storage_of
-from webhook.facts.aim.storagefacts import STORAGE, storage_fact
-from webhook.facts.fact import Fact
+from webhook.facts.aim.storage import STORAGE, storage_fact, storage_of
+from webhook.facts.fact import BOOLEAN, STRING, STRINGS, Fact, cut_middle, fields
 from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
-from webhook.facts.schemas import BOOLEAN, STRING, STRINGS, cut_middle, fields
 from webhook.facts.settings import Settings
 
 __all__ = ["RESOLVED", "ROUTE"]

@@ -1,4 +1,4 @@
-"""The storage class of a cache's volume, and whether it supports ReadWriteMany."""
+"""The storage class of a cache's volume, whether it supports ReadWriteMany, and the facts about it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.nodes import name_of, trimmed
+from webhook.facts.aim.lookup import config_of
+from webhook.facts.fact import BOOLEAN, STRING, Fact, fields
+from webhook.facts.nodes import name_of, namespace_of, trimmed
 
-__all__ = ["STORAGE_CLASS", "Storage", "storage_of"]
+__all__ = [
+    "CACHE_STORAGE",
+    "CONFIG_STORAGE",
+    "STORAGE",
+    "TEMPLATE_STORAGE",
+    "Storage",
+    "cache_storage",
+    "storage_fact",
+    "storage_of",
+]
 
 STORAGE_CLASS: Final = Kind("storage.k8s.io", "StorageClass")
 
@@ -66,3 +77,38 @@ def _class(classes: Sequence[dict[str, Any]], name: str) -> dict[str, Any] | Non
 
 def _is_default(storage_class: dict[str, Any]) -> bool:
     return any(trimmed(storage_class, "metadata", "annotations", key) == "true" for key in _DEFAULT)
+
+
+STORAGE: Final = fields(name=STRING, missing=BOOLEAN, oneNode=STRING)
+
+
+def storage_fact(storage: Storage) -> dict[str, Any]:
+    return {"name": storage.name, "missing": storage.missing, "oneNode": storage.one_node}
+
+
+def cache_storage(cache: dict[str, Any], view: ClusterView) -> Storage:
+    """The class of the cache, otherwise of its runtime config. An AIMModelCache uses the config named default."""
+    own = trimmed(cache, "spec", "storageClassName")
+    return storage_of(view, own, _of_config(cache, view))
+
+
+def _of_cache(cache: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    return storage_fact(cache_storage(cache, view))
+
+
+def _of_template(template: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    return storage_fact(storage_of(view, _of_config(template, view)))
+
+
+def _of_config(consumer: dict[str, Any], view: ClusterView) -> str:
+    config = config_of(view, namespace_of(consumer), trimmed(consumer, "spec", "runtimeConfigName"))
+    return trimmed(config.spec, "defaultStorageClassName") if config else ""
+
+
+def _config(config: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    return storage_fact(storage_of(view, trimmed(config, "spec", "defaultStorageClassName")))
+
+
+CACHE_STORAGE: Final = Fact(_of_cache, STORAGE)
+TEMPLATE_STORAGE: Final = Fact(_of_template, STORAGE)
+CONFIG_STORAGE: Final = Fact(_config, STORAGE)

@@ -1,18 +1,19 @@
 """Facts for the rules of LLMKube: values that take Python to compute from an object."""
 
-from webhook.facts.llmkube.facts import FACTS
-from webhook.facts.llmkube.fileset import FileSet, resolve_fileset
+from webhook.facts.llmkube.facts import FACTS, KNOWLEDGE
 from webhook.facts.llmkube.gpu import LayerSplit, accelerator_resource, parse_layer_split
-from webhook.facts.llmkube.knowledge import KNOWLEDGE
-from webhook.facts.llmkube.page import Page, classify_page
 from webhook.facts.llmkube.source import (
+    FileSet,
+    Page,
     Source,
     SourceKind,
     cache_key,
+    classify_page,
     classify_source,
     parse_hf,
     parse_pvc,
     parse_source,
+    resolve_fileset,
 )
 
 __all__ = [

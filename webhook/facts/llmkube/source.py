@@ -1,19 +1,29 @@
-"""The source of the weights of an LLMKube Model: the kinds of ``spec.source`` and their parts.
-
-As the operator before 0.9.6: s3 is not supported, and a Hugging Face web address is a URL like any other.
-"""
+"""The source of an LLMKube Model: its kind, what a web address names, and the files that a repository stages."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from webhook.golang.strconv import SPACE
 
-__all__ = ["Source", "SourceKind", "cache_key", "classify_source", "parse_hf", "parse_pvc", "parse_source", "quoted"]
+__all__ = [
+    "FileSet",
+    "Page",
+    "Source",
+    "SourceKind",
+    "cache_key",
+    "classify_page",
+    "classify_source",
+    "parse_hf",
+    "parse_pvc",
+    "parse_source",
+    "resolve_fileset",
+]
 
 _REPOSITORY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_./@]*\Z")
 _SPACE: Final = re.compile(f"[{SPACE}]")
@@ -127,3 +137,85 @@ def _unclassified(source: str) -> str:
     if source.startswith("hf://") and (error := parse_hf(source).error):
         return error
     return f"neither a URL, an absolute path, pvc://claim/path nor a Hugging Face org/repo: {source}"
+
+
+_ADDRESS: Final = re.compile(r"https?://(?:www\.)?(?i:huggingface\.co)/([^?#]*)")
+"""The host may be in any letter case, ``www.`` may not."""
+
+
+class Page(StrEnum):
+    """What an address names: a repository, one file of it, the page about a file, or none of them."""
+
+    REPOSITORY = "repository"
+    FILE = "file"
+    BLOB = "blob"
+    OTHER = "other"
+    NONE = ""
+
+
+def classify_page(source: str) -> Page:
+    """Return what LLMKube 0.9.13 and later see in an address; ``NONE`` if it is not of this site.
+
+    It downloads a blob as if it were a file. Of ``OTHER``, such as data sets, it makes neither a repository nor a file.
+    """
+    match = _ADDRESS.match(source)
+    if match is None:
+        return Page.NONE
+    owner, name, view, *inner = [*filter(None, match[1].split("/")), "", "", ""]
+    if view in {"resolve", "blob"} and len(inner) > 4:  # a revision, a path, and the three that are added
+        return Page.FILE if view == "resolve" else Page.BLOB
+    return Page.REPOSITORY if name and owner not in {"datasets", "spaces"} else Page.OTHER
+
+
+_GLOB: Final = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True, slots=True)
+class FileSet:
+    """The files to stage, in order and without duplicates; the runtime gets the first one.
+
+    Empty for a model of one file, which its source names. ``error`` is the message with which the
+    operator rejects the set (InvalidFileSet), or "".
+    """
+
+    staged: tuple[str, ...] = ()
+    error: str = ""
+
+
+def resolve_fileset(source: str, files: Sequence[str], mmproj: str = "") -> FileSet:
+    """Resolve ``spec.source``, ``spec.files`` and ``spec.mmproj`` to a file set; the first error found is its error."""
+    if not files and not mmproj:
+        return FileSet()
+    if error := next(_errors(source, files, mmproj), ""):
+        return FileSet(error=error)
+    return FileSet(tuple(dict.fromkeys((*files, mmproj) if mmproj else files)))
+
+
+def _errors(source: str, files: Sequence[str], mmproj: str) -> Iterator[str]:
+    """Yield all errors in the order in which the operator checks."""
+    if source.startswith("hf://") or classify_source(source) is SourceKind.HF_REPO:
+        yield from filter(None, [parse_hf(source).error])
+    if classify_source(source) is not SourceKind.HF_REPO:
+        yield f"multi-file staging requires a HuggingFace repo source, but got: {source}"
+    if not files:
+        yield "spec.files must include a primary model file when spec.mmproj is set"
+    for index, name in enumerate(files):
+        yield from _file_errors(name, "resolve file" if index else "resolve primary file")
+    if mmproj and not _relative(mmproj):
+        yield f"spec.mmproj: invalid repo-relative path {quoted(mmproj)}"
+    if _GLOB.search(mmproj):
+        yield f"spec.mmproj must be a concrete repo-relative path, got glob {quoted(mmproj)}"
+
+
+def _file_errors(name: str, step: str) -> Iterator[str]:
+    if not _relative(name):
+        yield f"{step} {quoted(name)}: invalid repo-relative path {quoted(name)}"
+    if _GLOB.search(name):
+        yield (
+            f"glob pattern {quoted(name)} requires repository file listing, which is unavailable in production: "
+            "use explicit file paths"
+        )
+
+
+def _relative(name: str) -> bool:
+    return bool(name) and not name.startswith("/") and ".." not in name

@@ -1,14 +1,12 @@
 """OME: what the rules of its kinds may know beyond an object's text."""
 
 from webhook.facts.ome.choice import comparison, preferred, selection_of
-from webhook.facts.ome.components import MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, mode_of
 from webhook.facts.ome.facts import FACTS
 from webhook.facts.ome.knowledge import KNOWLEDGE
 from webhook.facts.ome.lookup import Found, find_model, find_runtime
-from webhook.facts.ome.merge import merged
-from webhook.facts.ome.pods import pods_of_benchmark, pods_of_service
+from webhook.facts.ome.pods import merged, pods_of_benchmark, pods_of_service
 from webhook.facts.ome.selection import Candidate, Selection, incompatible, select
-from webhook.facts.ome.service import CONFIG, has_full_runner
+from webhook.facts.ome.service import CONFIG, MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, has_full_runner, mode_of
 from webhook.facts.ome.storage import storage_error, storage_scheme
 
 __all__ = [

@@ -1,21 +1,108 @@
-"""The runtimes from which one is selected for a service."""
+"""The runtimes from which one is selected for a service, and what its model lacks although it decides between them.
+
+OME's agent reads the files of a model after the model is created, and then fills in what is absent: size, architecture,
+framework, and the version of the format. A runtime that is chosen before may be wrong after.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.nodes import at, mapping, namespace_of, text
-from webhook.facts.ome.awaited import awaited
-from webhook.facts.ome.formats import facets_of
-from webhook.facts.ome.lookup import RuntimeIndex, find_model, runtimes_for
+from webhook.facts.nodes import at, items, mapping, namespace_of, text
+from webhook.facts.ome.formats import FACETS, Facets, facets_of, lenient_fits, matches, may_match
+from webhook.facts.ome.lookup import Found, RuntimeIndex, find_model, runtimes_for
+from webhook.facts.ome.notation import SizeRange, range_of
 from webhook.facts.ome.ranking import RANKINGS
 from webhook.facts.ome.selection import Selection, select
 from webhook.facts.settings import Behaviour, Settings
 
-__all__ = ["comparison", "preferred", "selection_of"]
+__all__ = ["awaited", "comparison", "preferred", "selection_of"]
+
+_ANY_SIZE: Final = SizeRange(None, None)
+_READY: Final = "Ready"
+
+
+def awaited(model: Found, ranked: Sequence[tuple[Found, int]], view: ClusterView, namespace: str) -> str:
+    """The fields of a model that are absent and that decide which runtime is selected; "" if none does.
+
+    Args:
+        model: the model. Its agent has finished when its status is Ready; only the size is awaited then.
+        ranked: the runtimes that can be selected now, each with its score.
+        view: the view with the runtimes.
+        namespace: the namespace of the service.
+    """
+    if not text(model.spec, "modelFormat", "name"):
+        return "modelFormat"
+    is_ready = text(model.object, "status", "state") == _READY
+    found = [] if is_ready else _of_format(facets_of(model.spec), view, namespace)
+    if not text(model.spec, "modelParameterSize") and _size_decides(ranked):
+        found.append("modelParameterSize")
+    return " and ".join(found)
+
+
+def _of_format(model: Facets, view: ClusterView, namespace: str) -> list[str]:
+    """The absent fields that keep a runtime from matching."""
+    absent = {
+        "modelArchitecture": model.architecture is None,
+        "modelFramework": model.framework is None,
+        "modelFormat.version": model.format.version is None,
+    }
+    if not any(absent.values()):
+        return []
+    sort = (model.format.name, model.quantization, model.architecture)
+    same = [runtime for runtime in _INDEX.of(view, namespace, sort) if not runtime.disabled]
+    near = [entry for runtime in same for entry in _selectable(runtime, model)]
+    wanted = {
+        "modelArchitecture": any(entry.architecture is not None for entry in near),
+        "modelFramework": any(entry.framework is not None for entry in near),
+        "modelFormat.version": any(entry.format.version is not None for entry in near),
+    }
+    return [field for field, is_absent in absent.items() if is_absent and wanted[field]]
+
+
+def _selectable(runtime: Found, model: Facets) -> list[Facets]:
+    """The entries with autoSelect that the model may match later, but does not match now."""
+    entries = zip(items(runtime.spec, "supportedModelFormats"), FACETS(runtime.object), strict=True)
+    return [
+        facets
+        for entry, facets in entries
+        if entry.get("autoSelect") is True
+        and may_match(model, facets, lenient_fits)
+        and not matches(model, facets, lenient_fits)
+    ]
+
+
+def _sorts(runtime: dict[str, Any]) -> frozenset[tuple[str, str | None, str | None]]:
+    """Format, quantization and architecture of each entry, and the same without the architecture."""
+    entries = FACETS(runtime)
+    return frozenset(
+        (each.format.name, each.quantization, architecture)
+        for each in entries
+        for architecture in (each.architecture, None)
+    )
+
+
+_INDEX: Final = RuntimeIndex(_sorts)
+
+
+def _size_decides(ranked: Sequence[tuple[Found, int]]) -> bool:
+    """Whether a size can select another runtime than the first.
+
+    With a size, the first is the best whose range is the narrowest. Another one is selected for a size that only the
+    other fits.
+    """
+    sizes = {index: range_of(runtime.spec) or _ANY_SIZE for index, (runtime, _) in enumerate(ranked)}
+    fitting = [index for index in sizes if sizes[index].width >= 0]  # min above max fits no size
+    if not fitting:
+        return False
+    best = min(fitting, key=lambda index: (ranked[index][0].cluster_scoped, -ranked[index][1], sizes[index].width))
+    low, high = sizes[best].bounds
+    others = (sizes[index].bounds for index in fitting)
+    return best != 0 or any(other[0] < low or other[1] > high for other in others)
+
 
 ACCELERATOR: Final = "ome.io/accelerator-class"
 

@@ -7,13 +7,11 @@ from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.claims import MISSING_CLAIMS, missing_claims
-from webhook.facts.fact import Fact
+from webhook.facts.fact import BOOLEAN, INTEGER, STRING, STRINGS, Fact, cut_middle, fields
 from webhook.facts.nodes import at, items, mapping, namespace_of, text, whole
-from webhook.facts.ome.annotations import misspelt
 from webhook.facts.ome.choice import preferred, selection_of
 from webhook.facts.ome.lookup import Found, find_model, find_runtime
-from webhook.facts.ome.modelsize import range_of
-from webhook.facts.ome.prometheus import prometheus_error, query_error
+from webhook.facts.ome.notation import DEFAULTS, prometheus_error, query_error, range_of, scenario_fits
 from webhook.facts.ome.runtimes import (
     configuration_error,
     fits_nothing,
@@ -24,11 +22,9 @@ from webhook.facts.ome.runtimes import (
     unreadable_sizes,
     unreadable_versions,
 )
-from webhook.facts.ome.scenarios import DEFAULTS, scenario_fits
 from webhook.facts.ome.selection import incompatible
-from webhook.facts.ome.service import deployment_of, has_full_runner, migration_of, predictor_used
+from webhook.facts.ome.service import deployment_of, has_full_runner, migration_of, misspelt, predictor_used
 from webhook.facts.ome.storage import storage_error, storage_example, storage_scheme
-from webhook.facts.schemas import BOOLEAN, INTEGER, STRING, STRINGS, cut_middle, fields
 from webhook.facts.settings import Behaviour, Settings
 from webhook.golang.errors import GoError
 from webhook.golang.strconv import parse_float

@@ -12,9 +12,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from webhook.facts.memo import Memo
-from webhook.facts.nodes import at, items, mapping, text
-from webhook.facts.ome.modelversion import version_fits
+from webhook.facts.nodes import Memo, at, items, mapping, text
+from webhook.facts.ome.notation import version_fits
 
 __all__ = [
     "FACETS",

@@ -6,8 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.memo import Memo
-from webhook.facts.nodes import text
+from webhook.facts.nodes import Memo, text
 
 __all__ = ["BASE_MODELS", "RUNTIMES", "Found", "RuntimeIndex", "find_model", "find_runtime", "runtimes_for"]
 

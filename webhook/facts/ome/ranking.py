@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from webhook.facts.memo import Memo
-from webhook.facts.nodes import items, text, whole
+from webhook.facts.nodes import Memo, items, text, whole
 from webhook.facts.ome.formats import (
     FACETS,
     Facets,
@@ -21,8 +20,7 @@ from webhook.facts.ome.formats import (
     unsupported,
 )
 from webhook.facts.ome.lookup import Found
-from webhook.facts.ome.modelsize import range_of
-from webhook.facts.ome.modelversion import version_fits
+from webhook.facts.ome.notation import range_of, version_fits
 from webhook.facts.settings import Behaviour
 
 __all__ = ["RANKINGS", "Ranking"]

@@ -9,8 +9,7 @@ from webhook.cluster.view import ClusterView
 from webhook.facts.nodes import at, items, mapping, namespace_of, text, whole
 from webhook.facts.ome.formats import facets_of, sort_of
 from webhook.facts.ome.lookup import Found, runtimes_for
-from webhook.facts.ome.modelsize import parse_size, range_of
-from webhook.facts.ome.modelversion import parse_version, version_fits
+from webhook.facts.ome.notation import parse_size, parse_version, range_of, version_fits
 from webhook.facts.settings import Behaviour, Settings
 
 __all__ = [

@@ -1,20 +1,75 @@
-"""The components of an InferenceService: deployment mode, runner, and the migration of the predictor."""
+"""The components of an InferenceService: over those of its runtime, their modes, and the migration of the predictor.
+
+Keys of annotations that are misspellings of those that OME reads are found, too.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.names import is_typo
 from webhook.facts.nodes import at, items, mapping, namespace_of, text, whole
 from webhook.facts.ome.lookup import find_model, find_runtime
 from webhook.facts.settings import Behaviour, Settings
 
-__all__ = ["Deployment", "Migration", "deployment_of", "has_full_runner", "migration_of", "predictor_used"]
+__all__ = [
+    "MAIN",
+    "MULTI_NODE",
+    "RAW",
+    "ROLES",
+    "base_of",
+    "deployment_of",
+    "has_full_runner",
+    "migration_of",
+    "misspelt",
+    "mode_of",
+    "predictor_used",
+]
+
+MAIN: Final = "ome-container"
+MODE: Final = "ome.io/deploymentMode"
+RAW: Final = "RawDeployment"
+MULTI_NODE: Final = "MultiNode"
+ROLES: Final = ("engine", "decoder", "router")
+
+_MODES: Final = {RAW, MULTI_NODE, "Serverless", "MultiNodeRayVLLM", "VirtualDeployment"}
+_OF_POD: Final = ("affinity", "containers", "dnsPolicy", "hostIPC", "hostNetwork", "imagePullSecrets")
+_MORE_OF_POD: Final = ("nodeSelector", "schedulerName", "tolerations", "volumes", "labels", "annotations")
+
+
+def base_of(runtime: dict[str, Any], role: str) -> dict[str, Any]:
+    """What a runtime has below the component of a service."""
+    return mapping(runtime, f"{role}Config") or (_older(runtime) if role == "engine" else {})
+
+
+def _older(runtime: dict[str, Any]) -> dict[str, Any]:
+    """The engine of a runtime whose containers are at its top: the main one is the runner."""
+    found = {key: runtime[key] for key in (*_OF_POD, *_MORE_OF_POD) if runtime.get(key)}
+    found.pop("containers", None)
+    containers = items(runtime, "containers")
+    if not containers:
+        return found
+    runner = next((each for each in containers if each.get("name") == MAIN), containers[0])
+    others = [each for each in containers if each is not runner]
+    return {**found, "runner": runner, **({"containers": others} if others else {})}
+
+
+def mode_of(component: dict[str, Any], role: str, service: dict[str, Any]) -> str:
+    """The mode of a merged component, for the specification of its service."""
+    said = text(component, "annotations", MODE)
+    if role == "engine" and said in _MODES:
+        return said
+    if role != "router" and (component.get("leader") or component.get("worker")):
+        return MULTI_NODE
+    serverless = component.get("minReplicas") == 0 and role != "decoder"
+    return "Serverless" if serverless and not (role == "engine" and at(service, "decoder")) else RAW
+
 
 CONFIG: Final = "inferenceservice-config"
-RAW: Final = "RawDeployment"
 _USED: Final = ("serviceAccountName", "containers", "volumes", "nodeSelector", "tolerations")
 _OF_PREDICTOR: Final = ("model", "workerSpec")
 
@@ -146,3 +201,43 @@ def has_full_runner(service: Any) -> bool:
     engine = mapping(service, "spec", "engine")
     images = [text(engine, part, "runner", "image") for part in ("leader", "worker")]
     return bool(text(engine, "runner", "image") or all(images))
+
+
+_NAMES: Final = (
+    "autoscalerClass deploymentMode targetUtilizationPercentage metrics accelerator-class service-type "
+    "load-balancer-ip volcano-queue entrypoint-component enable-metric-aggregation enable-prometheus-scraping "
+    "enable-tag-routing inject-model-init inject-fine-tuned-adapter inject-serving-sidecar disable-model-decryption "
+    "base-model-decryption-key-name base-model-decryption-secret-name dedicated-ai-cluster ingress-additional-domains "
+    "ingress-disable-creation ingress-disable-istio-virtualhost ingress-domain ingress-domain-template "
+    "ingress-path-template ingress-url-scheme"
+)
+_READ: Final = (
+    *(f"ome.io/{name}" for name in _NAMES.split()),
+    "autoscaling.keda.sh/operator",
+    "autoscaling.keda.sh/threshold",
+    "autoscaling.keda.sh/prometheus.serverAddress",
+    "rdma.ome.io/profile",
+    "rdma.ome.io/auto-inject",
+    "rdma.ome.io/container-name",
+)
+"""The keys that users set, from the constants of OME."""
+_LETTERS: Final = {key.lower().replace("-", ""): key for key in _READ}
+_LONGEST: Final = 317
+"""A prefix of 253 characters, a slash and a name of 63."""
+
+
+def misspelt(service: dict[str, Any]) -> dict[str, str]:
+    """The misspelt keys of a service and of its components, with what is meant."""
+    places = (("metadata",), *(("spec", name) for name in ROLES))
+    keys = (key for place in places for key in mapping(service, *place, "annotations"))
+    return dict(_meant(keys))
+
+
+def _meant(keys: Iterator[str]) -> Iterator[tuple[str, str]]:
+    for key in keys:
+        if len(key) > _LONGEST or key in _READ:
+            continue
+        letters = key.lower().replace("-", "").replace("_", "")
+        found = _LETTERS.get(letters) or next((each for each in _READ if is_typo(key, each)), "")
+        if found:
+            yield key, found

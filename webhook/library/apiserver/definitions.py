@@ -11,8 +11,8 @@ from webhook.admission import Cause, GroupVersionKind, group_version
 from webhook.admission.errors import CatalogError, Problem
 from webhook.catalog import Catalog
 from webhook.manifests import folders
-from webhook.manifests.contents import Contents
 from webhook.manifests.documents import Document
+from webhook.manifests.files import Contents
 from webhook.schema import CRD, SchemaError, load_crd
 
 __all__ = ["DEFINITION", "Definitions", "is_definition", "read_definitions"]

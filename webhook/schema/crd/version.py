@@ -13,7 +13,7 @@ from webhook.schema.crd.options import SchemaOptions
 from webhook.schema.crd.rules import RuleContext, total_cost_errors, unstructurable
 from webhook.schema.crd.schema import TYPES, openapi_errors
 from webhook.schema.crd.structure import validate_structure
-from webhook.schema.defaults import prune_defaults
+from webhook.schema.default import prune_defaults
 from webhook.schema.fielderror import FieldError, forbidden, invalid
 from webhook.schema.node import build
 

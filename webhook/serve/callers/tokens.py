@@ -14,18 +14,18 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from webhook.admission.errors import Forbidden, NotReady, Unauthenticated, Unavailable
-from webhook.serve.callers.groups import ALL_GROUPS, Groups
+from webhook.serve.callers.caller import ALL_GROUPS, Groups
 from webhook.serve.callers.jwt import InvalidToken, PublicKey, UnknownKey, keys_of, verified
-from webhook.serve.hangup import Hangup
-from webhook.serve.periodic import repeated
+from webhook.serve.polling import Hangup, repeated
 
-__all__ = ["ATTESTATION", "Issuer", "Keys", "Tokens", "tokens_current"]
+__all__ = ["ClusterIssuer", "Issuer", "Keys", "Tokens", "tokens_current"]
 
 log = logging.getLogger("modelgate")
 
@@ -212,3 +212,21 @@ def _attested(claims: Mapping[str, Any]) -> Groups | None:
 def _texts(claim: object) -> list[str]:
     """The texts of a claim, which is one or a list of them; what has another type is left out."""
     return [each for each in (claim if isinstance(claim, list) else [claim]) if isinstance(each, str)]
+
+
+class ClusterIssuer:
+    """The API server of a kubeconfig, or of the pod.
+
+    It is connected when its keys are first read: the client library takes a second to load.
+    """
+
+    def __init__(self, kubeconfig: Path | None) -> None:
+        self._kubeconfig = kubeconfig
+        self._issuer: Issuer | None = None
+
+    def read(self) -> tuple[str, Mapping[str, Any]]:
+        if self._issuer is None:
+            from webhook.cluster.issuer import issuer  # noqa: PLC0415
+
+            self._issuer = issuer(self._kubeconfig)
+        return self._issuer.read()

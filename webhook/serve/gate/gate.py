@@ -18,9 +18,8 @@ from webhook.engine import Options
 from webhook.serve.forked import Children
 from webhook.serve.gate.judgement import is_large, judge
 from webhook.serve.gate.pace import OverrunError, Pace
-from webhook.serve.gate.readiness import Need, Readiness
 from webhook.serve.gate.review import Review, record
-from webhook.serve.gate.state import Call, InstalledDocuments, Parts, State
+from webhook.serve.gate.state import Call, InstalledDocuments, Need, Parts, Readiness, State
 from webhook.serve.http.immediate import Answer
 from webhook.serve.metrics import Metrics
 

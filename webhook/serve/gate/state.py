@@ -1,4 +1,4 @@
-"""The state of a gate: what reviews are judged by. It never changes: it is replaced as a whole."""
+"""The state of a gate, which is replaced as a whole: what reviews are judged by; and why a gate is not ready."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from webhook.cluster import ClusterView, RequestView
 from webhook.engine import Native, Options
 from webhook.serve.gate.pace import OverrunError, Pace
 from webhook.serve.liveview import ViewRunner
+from webhook.serve.tls import Trust
 
-if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
+if TYPE_CHECKING:
     from webhook.engine.context import Offline
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["Call", "NativePolicies", "Parts", "Stage", "State"]
+__all__ = ["Call", "Need", "Parts", "Readiness", "Stage", "State"]
 
 Call = Literal["mutate", "validate"]
 
@@ -178,3 +179,50 @@ def _native(state: State) -> NativePolicies | None:
     if known is None or known.catalog is not catalog or known.policies is not policies:
         return NativePolicies.of(catalog, policies)
     return known
+
+
+Need = Callable[[], list[str]]
+"""Says why a part is not ready; empty if it is."""
+
+
+class Readiness:
+    """Why a gate is not ready, and the faults that it answers with nevertheless.
+
+    A refused part is a newer one that is not used: the last good one stays in use. ``needs`` are further parts that
+    must be ready. ``draining`` is set when the server begins to stop.
+    """
+
+    def __init__(self, needs: Iterable[Need] = ()) -> None:
+        self.needs = list(needs)
+        self.trust: Trust | None = None
+        self.draining = False
+        self._refused: dict[str, str] = {}
+
+    def refuse(self, part: str, why: str) -> None:
+        """Record that a newer part is not used."""
+        self._refused[part] = why
+
+    def accept(self, part: str) -> None:
+        """Record that the newest part is used."""
+        self._refused.pop(part, None)
+
+    @property
+    def refused(self) -> str:
+        """The faults of newer parts; empty if there are none."""
+        return "; ".join(self._refused.values())
+
+    def unready(self, state: State) -> list[str]:
+        """Why a gate of this state is not ready; empty if it is."""
+        reasons = self._missing(state)
+        reasons += [reason for need in self.needs for reason in need()]
+        if self.trust is not None:
+            reasons += self.trust.unready()
+        if state.live_view is not None:
+            reasons += state.live_view.unready()
+        return [*reasons, "stopping: other replicas answer now"] if self.draining else reasons
+
+    def _missing(self, state: State) -> list[str]:
+        """Which rules or policies are not loaded, and why."""
+        if not state.waiting:
+            return [] if state.catalog is not None else ["the catalog of kinds and rules is not loaded"]
+        return [self._refused.get(part, f"the {part} are not loaded") for part in sorted(state.waiting)]

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from webhook.serve.callers.certificates import TRANSPORT
+from webhook.serve.callers.caller import TRANSPORT
 from webhook.serve.http.answers import Refused
 from webhook.serve.http.immediate import Immediate
 from webhook.serve.http.limited import Throttle

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Final, Protocol
 from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from webhook.serve.callers.certificates import TRANSPORT
-from webhook.serve.http.budget import FREE
+from webhook.serve.callers.caller import TRANSPORT
+from webhook.serve.http.bodies import FREE
 
 __all__ = ["Answer", "Answering", "Immediate", "Waiting"]
 

@@ -13,11 +13,10 @@ from typing import Any, Final
 
 from webhook.admission import patch
 from webhook.vap.attributes import Attributes
-from webhook.vap.compiled import Interrupt
+from webhook.vap.compiled import ConditionError, Interrupt
 from webhook.vap.context import AdmissionContext
 from webhook.vap.dispatch import Binding, BoundPolicies, Invoked, Misconfigured, invocations
-from webhook.vap.matching.conditions import ConditionError
-from webhook.vap.mutating.errors import MutationError
+from webhook.vap.mutating.evaluation import MutationError
 from webhook.vap.mutating.mutator import Mutator
 from webhook.vap.response import Denial, PolicyResponse
 

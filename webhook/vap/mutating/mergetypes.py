@@ -1,8 +1,9 @@
 """How the parts of a kind merge: atomic, as a set, or by key (the schema of structured-merge-diff).
 
-The types are made from an OpenAPI schema as in the API server (``kube-openapi/pkg/schemaconv``). The type of an
-undeclared field is deduced from its value: scalar, atomic list, open map. ``builtin.json`` has the schemas of the API
-server's built-in kinds (``make crds``).
+The types are made from an OpenAPI schema as in the API server (``kube-openapi/pkg/schemaconv``), for a custom resource
+from the schema that it publishes, with the metadata that a CRD leaves out. The type of an undeclared field is deduced
+from its value: scalar, atomic list, open map. ``builtin.json`` has the schemas of the API server's built-in kinds
+(``make crds``).
 """
 
 from __future__ import annotations
@@ -16,19 +17,58 @@ from typing import Any, Final
 import orjson
 
 from webhook.admission import GroupVersionKind
-from webhook.vap.mutating.published import OBJECT_FIELDS, published
 
 __all__ = [
-    "DEDUCED",
     "METADATA_ONLY",
+    "OBJECT_FIELDS",
     "ListType",
     "MapType",
     "MergeType",
     "builtin_schema",
     "builtin_type",
+    "published",
     "resolved",
     "type_of_kind",
 ]
+
+_TEXT: Final = {"type": "string"}
+_TIME: Final = {"type": "string", "format": "date-time"}
+_TEXTS: Final = {"type": "object", "additionalProperties": _TEXT}
+_INTEGER: Final = {"type": "integer"}
+_BOOLEAN: Final = {"type": "boolean"}
+_OWNER: Final = {
+    "type": "object",
+    "x-kubernetes-map-type": "atomic",
+    "properties": {
+        **dict.fromkeys(("apiVersion", "kind", "name", "uid"), _TEXT),
+        **dict.fromkeys(("controller", "blockOwnerDeletion"), _BOOLEAN),
+    },
+}
+_OBJECT_META: Final = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("name", "generateName", "namespace", "uid", "resourceVersion", "selfLink"), _TEXT),
+        **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), _TIME),
+        **dict.fromkeys(("generation", "deletionGracePeriodSeconds"), _INTEGER),
+        **dict.fromkeys(("labels", "annotations"), _TEXTS),
+        "finalizers": {"type": "array", "x-kubernetes-list-type": "set", "items": _TEXT},
+        "managedFields": {"type": "array", "x-kubernetes-list-type": "atomic", "items": {"type": "object"}},
+        "ownerReferences": {
+            "type": "array",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["uid"],
+            "items": _OWNER,
+        },
+    },
+}
+OBJECT_FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": _OBJECT_META}
+"""The fields that every object has."""
+
+
+def published(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The published schema, made from the schema in the CRD."""
+    return {**schema, "type": "object", "properties": {**(schema.get("properties") or {}), **OBJECT_FIELDS}}
+
 
 Schema = Mapping[str, Any]
 

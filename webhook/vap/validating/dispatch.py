@@ -11,8 +11,7 @@ from webhook.vap.compiled import Interrupt
 from webhook.vap.context import AdmissionContext
 from webhook.vap.dispatch import Binding, BoundPolicies, Misconfigured, invocations
 from webhook.vap.response import CODES, FAILURE_KEY, Denial, PolicyResponse
-from webhook.vap.validating.decisions import PolicyDecision
-from webhook.vap.validating.validator import Validator, ValidatorResult
+from webhook.vap.validating.validator import PolicyDecision, Validator, ValidatorResult
 
 __all__ = ["validate"]
 

@@ -12,9 +12,8 @@ from webhook.catalog import Catalog, KnownKind, built_in
 from webhook.cli.doctor.finding import Finding
 from webhook.cli.doctor.snapshot import Installation, Object
 from webhook.cluster.view import Kind
-from webhook.facts import KNOWN
+from webhook.facts import KNOWN, watched
 from webhook.facts.knowledge import Fetched
-from webhook.facts.reads import watched
 from webhook.vap import resource_of_kind
 
 __all__ = ["check"]

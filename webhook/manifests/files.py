@@ -1,14 +1,15 @@
-"""Where files are, whatever links lead to them: in which repository, and whether they are files at all."""
+"""Files: where they are, whatever links lead to them, whether they are files, and those that are not on the disk."""
 
 from __future__ import annotations
 
 import os
 import stat
+from dataclasses import dataclass
 from errno import EINVAL
 from pathlib import Path
 from typing import Final
 
-__all__ = ["Boundary", "content", "top_of"]
+__all__ = ["Boundary", "Contents", "content", "top_of"]
 
 _KERNEL: Final = ("/proc", "/sys")
 """Their files have no size, some never end, and their links lead everywhere."""
@@ -80,3 +81,14 @@ def _check(path: Path) -> None:
 
 def _is_kernels(path: str) -> bool:
     return any(path == each or path.startswith(f"{each}/") for each in _KERNEL)
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """``files`` are names and contents; ``name`` is that of the folder, or of the file."""
+
+    name: str
+    files: tuple[tuple[str, bytes], ...]
+
+    def __str__(self) -> str:
+        return self.name

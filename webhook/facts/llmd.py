@@ -1,21 +1,61 @@
-"""The facts of llm-d's kind."""
+"""llm-d: the facts of its kind, and what they read.
+
+The shapes that share ``llmd.ai/v1alpha1`` differ only in the fields of a VariantAutoscaling.
+"""
 
 from __future__ import annotations
 
 import math
 import struct
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.fact import Fact
-from webhook.facts.llmd.shape import shape_of
+from webhook.facts.fact import BOOLEAN, STRING, STRINGS, Fact, fields
+from webhook.facts.knowledge import Knowledge
 from webhook.facts.nodes import mapping, text
-from webhook.facts.schemas import BOOLEAN, STRING, STRINGS, fields
 from webhook.golang import strconv
 from webhook.golang.errors import GoError
 
-__all__ = ["FACTS"]
+__all__ = ["KNOWLEDGE", "shape_of"]
+
+_NEWER: Final = ("scaleTargetRef", "variantCost", "minReplicas", "maxReplicas")
+_SHAPES: Final = (
+    ("the oldest", ("modelName", "serviceClass", "acceleratorType"), "modelID, accelerator and variantProfile"),
+    ("an older", ("modelProfile",), "one object for each accelerator, with accelerator and variantProfile"),
+    ("a newer", _NEWER, "variantID, accelerator, sloClassRef and variantProfile"),
+)
+"""(name, the fields that only this shape has, what to use instead)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The shape of a specification.
+
+    ``name`` is "" for the shape with one variant. For another shape, ``fields`` are the fields that identify it, and
+    ``instead`` is what to use. ``later`` are fields of a later form of the shape with one variant, or "".
+    """
+
+    name: str = ""
+    fields: str = ""
+    instead: str = ""
+    later: str = ""
+
+
+def shape_of(spec: Mapping[str, Any]) -> Shape:
+    """Return the shape of a specification as the user wrote it."""
+    if spec.get("variantID") is not None:
+        return Shape(later=_named(spec, _NEWER))
+    for name, names, instead in _SHAPES:
+        if found := _named(spec, names):
+            return Shape(name, found, instead)
+    return Shape()
+
+
+def _named(spec: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    return ", ".join(name for name in names if name in spec)
+
 
 _KIND: Final = Kind("llmd.ai", "VariantAutoscaling")
 _PARAMETERS: Final = (("decodeParms", ("alpha", "beta")), ("prefillParms", ("gamma", "delta")))
@@ -70,3 +110,6 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "parameters": Fact(_parameters, fields(unusable=STRINGS, zero=STRINGS)),
     }
 }
+
+
+KNOWLEDGE: Final = Knowledge(FACTS, watched=frozenset([Kind("llmd.ai", "VariantAutoscaling")]))

@@ -1,13 +1,37 @@
-"""What the names of files give away: the shards of a split model, and the quantization."""
+"""What names give away: the one that a misspelt name means, the shards of a split model, and the quantization."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 from itertools import islice
 from typing import Final
 
-__all__ = ["first_shard", "missing_shards", "quantization_named", "quantization_of"]
+__all__ = ["first_shard", "is_typo", "missing_shards", "nearest", "quantization_named", "quantization_of"]
+
+_MIN_RATIO: Final = 0.8
+"""difflib's ratio: one wrong letter in a name of five, two in a name of ten."""
+_MOST: Final = 1_000
+"""Names to compare: each takes up to 50 µs."""
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The most similar of some names, "" if none is similar."""
+    close = get_close_matches(name[:253], islice(names, _MOST), n=1, cutoff=_MIN_RATIO)
+    return close[0] if close else ""
+
+
+def is_typo(written: str, meant: str) -> bool:
+    """Whether two names differ at most by letter case and by one letter: missing, added, wrong, or swapped."""
+    one, other = written.lower(), meant.lower()
+    if abs(len(one) - len(other)) > 1:
+        return False
+    while one and one[:1] == other[:1]:
+        one, other = one[1:], other[1:]
+    swapped = one[:2] == other[1::-1] and one[2:] == other[2:]
+    return swapped or other in (one[1:], one) or one == other[1:] or one[1:] == other[1:]
+
 
 _SHARD: Final = re.compile(
     r"(?P<prefix>.*)-(?P<number>[0-9]{5})-of-(?P<total>[0-9]{5})(?P<suffix>\.(?:gguf|safetensors|bin))", re.IGNORECASE
@@ -17,14 +41,14 @@ _QUANTIZATION: Final = re.compile(
     r"(?:^|[-._/])(?P<name>(?:IQ|TQ|Q)[1-8](?:_[0-9A-Z]+)*|BF16|FP?16|FP?32|MXFP4)(?=[-.]|$)", re.IGNORECASE
 )
 _SHOWN: Final = 3
-_MOST: Final = 10_000
+_MOST_FILES: Final = 10_000
 """Names that are looked at."""
 
 
 def missing_shards(files: Iterable[str]) -> str:
     """The shards that are missing of the split files among some files, as a message lists them; "" if none is."""
     groups: dict[tuple[str, str, str], set[int]] = {}
-    for name in islice(files, _MOST):
+    for name in islice(files, _MOST_FILES):
         found = _SHARD.fullmatch(name)
         if found is not None:
             groups.setdefault((found["prefix"], found["total"], found["suffix"]), set()).add(int(found["number"]))

@@ -1,4 +1,4 @@
-"""The facts of llmaz's kind."""
+"""llmaz: the facts of its kind, and what they read."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.fact import Fact
-from webhook.facts.gguf import missing_shards
+from webhook.facts.fact import STRING, Fact, fields
+from webhook.facts.knowledge import Knowledge
+from webhook.facts.names import missing_shards
 from webhook.facts.nodes import at, text
-from webhook.facts.schemas import STRING, fields
 from webhook.golang import time
 from webhook.golang.errors import GoError
 
-__all__ = ["FACTS", "moment_error"]
+__all__ = ["KNOWLEDGE", "moment_error"]
 
 _EXAMPLE: Final = "use an RFC 3339 time, such as 2024-05-21T10:00:00Z"
 _NO_DAY: Final = ("month out of range", "day out of range")
@@ -53,3 +53,6 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "shards": Fact(_shards, STRING),
     }
 }
+
+
+KNOWLEDGE: Final = Knowledge(FACTS)
