@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from webhook.policy.dependence import Dependence, Rule, meet
     from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy
     from webhook.policy.environments import node_at
+    from webhook.policy.order import defaults_in_force
     from webhook.policy.releases import DEFAULT_RELEASE, RELEASES, Release
     from webhook.policy.trusted import TrustedDocument, trusted_policy
 
@@ -54,6 +55,7 @@ __all__ = [
     "ValidationRule",
     "Withdrawn",
     "compile_policy",
+    "defaults_in_force",
     "field_path",
     "meet",
     "node_at",
@@ -66,6 +68,7 @@ _LATER: Final = {
     **dict.fromkeys(("Dependence", "Rule", "meet"), "dependence"),
     **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy"), "document"),
     "node_at": "environments",
+    "defaults_in_force": "order",
     **dict.fromkeys(("DEFAULT_RELEASE", "RELEASES", "Release"), "releases"),
     **dict.fromkeys(("TrustedDocument", "trusted_policy"), "trusted"),
 }

@@ -2,12 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from graphlib import TopologicalSorter
+from typing import TYPE_CHECKING
 
+from webhook.cel.syntax import parse
+from webhook.policy.path import Path
+from webhook.policy.ranges import in_force
 from webhook.policy.reads import OBJECT, Keys, Reads
 
-__all__ = ["in_order"]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from webhook.policy import document as checked
+    from webhook.policy import trusted
+
+    PolicyDocument: TypeAlias = checked.PolicyDocument | trusted.TrustedDocument
+    Default: TypeAlias = checked.Default | trusted.Default
+    Variable: TypeAlias = checked.Variable | trusted.Variable
+
+__all__ = ["defaults_in_force", "in_order"]
+
+
+def defaults_in_force(document: PolicyDocument, holds: Callable[[str], bool]) -> list[Default]:
+    """The defaults of a document without faults that are in force, in the order in which they are set.
+
+    It is the order of the compiled policy. Nothing is compiled for it: expressions are only parsed.
+    """
+    all_variables: Sequence[Variable] = document.spec.variables
+    all_defaults: Sequence[Default] = document.spec.defaults
+    defaults = [default for _, default in in_force(all_defaults, holds)]
+    variables = {each.name: parse(each.expression) for _, each in in_force(all_variables, holds)} if defaults else {}
+    rules = []
+    for default in defaults:
+        expressions = [parse(text) for text in (default.value, default.when) if text]
+        rules.append((Path.parse(default.path).keys, Reads.of(expressions, variables)))
+    return [defaults[index] for index in in_order(rules)]
 
 
 def in_order(rules: Sequence[tuple[Keys, Reads]]) -> list[int]:
