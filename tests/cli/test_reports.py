@@ -17,7 +17,7 @@ from webhook.cli import main
 from webhook.cli.input.configuration import configured
 from webhook.cli.manifests import outcomes
 from webhook.cli.shell.running import parser
-from webhook.library.changes import Change, changes
+from webhook.library.explained import Change, changes
 from webhook.manifests.places import keys
 
 Capture = pytest.CaptureFixture[str]

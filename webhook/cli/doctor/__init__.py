@@ -28,7 +28,7 @@ from webhook.cli.doctor.snapshot import Installation, Snapshot
 from webhook.cli.exits import FAILED, FINDINGS, GOOD
 from webhook.cli.input.cluster import add_cluster, connected
 from webhook.cli.output import say
-from webhook.cli.report.tool import version
+from webhook.cli.shell.version import version
 
 __all__ = ["add_parser", "examined", "run"]
 

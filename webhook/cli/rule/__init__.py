@@ -14,8 +14,7 @@ from webhook.cli import choices
 from webhook.cli.exits import GOOD, USAGE
 from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
-from webhook.cli.report.ignoring import unknown
-from webhook.cli.report.podcodes import KUBERNETES, pod_code, retired
+from webhook.cli.report.codes import KUBERNETES, pod_code, retired, unknown
 from webhook.cli.rule.shown import RuleForm, Shown, all_rules, example_of, place, repairs, rules, yaml_of
 from webhook.cli.shell.parser import Commands, command
 from webhook.library.findings import CODES
