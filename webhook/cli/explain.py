@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from webhook.admission.errors import DocumentError, Problem, SettingsError
-from webhook.cli import manifests
-from webhook.cli.exits import GOOD
+from webhook.cli import GOOD, manifests
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import add_arguments
 from webhook.cli.manifests import Outcomes

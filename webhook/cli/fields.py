@@ -13,8 +13,7 @@ from webhook import catalog
 from webhook.admission import GroupVersionKind, patch
 from webhook.admission.stamp import ANNOTATION
 from webhook.catalog import Catalog, InForce, built_in, forms
-from webhook.cli import choices
-from webhook.cli.exits import USAGE
+from webhook.cli import USAGE, choices
 from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Commands, command, unknown_kind

@@ -15,10 +15,9 @@ from webhook import catalog
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import DocumentError, Problem, SettingsError
 from webhook.catalog import POLICIES, Catalog, chosen
-from webhook.cli import choices
+from webhook.cli import FAILED, FINDINGS, GOOD, choices
 from webhook.cli.cases import Case, CasesDocument, fired_in, parse_cases
 from webhook.cli.cases import run as run_case
-from webhook.cli.exits import FAILED, FINDINGS, GOOD
 from webhook.cli.output import say
 from webhook.cli.report import junit
 from webhook.cli.shell.parser import Commands, command, unknown_kind

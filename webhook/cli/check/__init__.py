@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from webhook.admission.errors import DocumentError, Problem, SettingsError
-from webhook.cli import manifests
+from webhook.cli import FINDINGS, GOOD, manifests
 from webhook.cli.check.fixing import fixed
-from webhook.cli.exits import FINDINGS, GOOD
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import COUNTS, FAILING, add_arguments, add_output
 from webhook.cli.manifests import Outcomes

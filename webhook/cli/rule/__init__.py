@@ -10,8 +10,7 @@ from typing import Final
 
 from webhook import catalog
 from webhook.catalog import Catalog, KnownKind, forms
-from webhook.cli import choices
-from webhook.cli.exits import GOOD, USAGE
+from webhook.cli import GOOD, USAGE, choices
 from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
 from webhook.cli.report.codes import KUBERNETES, pod_code, retired, unknown

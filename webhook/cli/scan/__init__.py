@@ -9,8 +9,7 @@ from typing import Final
 
 from reconciler import audit
 from webhook.admission.errors import CatalogError, DocumentError, Problem, SettingsError
-from webhook.cli import choices
-from webhook.cli.exits import FINDINGS, GOOD
+from webhook.cli import FINDINGS, GOOD, choices
 from webhook.cli.input.cluster import add_cluster, connected
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import FAILING, add_output, add_paths, add_rules
