@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import linecache
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -16,7 +18,7 @@ from webhook import catalog
 from webhook.admission.request import GroupVersionKind
 from webhook.catalog import POLICIES, Catalog, compiling
 from webhook.catalog.kept import SHIPPED, Kept
-from webhook.catalog.kept.files import code_digest
+from webhook.catalog.kept.files import _PARTS, code_digest
 from webhook.catalog.kept.ship import ship
 from webhook.catalog.kinds import NO_POLICY
 from webhook.policy import Policy
@@ -115,6 +117,22 @@ def test_a_file_that_is_cut_off_is_not_used(length: int, one: Path, load_anew: L
 def test_a_file_for_other_policies_or_other_code_is_not_used(one: Path, load_anew: Load) -> None:
     loaded = load_anew()
     assert Kept(b"other policies", one.parent).read(MODEL, loaded.kinds[MODEL].schema) is None
+
+
+def test_the_digest_is_of_all_packages_that_decide() -> None:
+    modules = "webhook.catalog.catalog, webhook.catalog.kept.pickling, webhook.engine, webhook.policy.compile"
+    program = (
+        f"import sys, {modules}; print(*{{each.split('.')[1] for each in sys.modules if each.startswith('webhook.')}})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)
+    assert set(done.stdout.split()) == {*_PARTS}
+
+
+def test_files_are_compiled_again_from_compiled_ones(folder: Path, tmp_path: Path) -> None:
+    """As the second time in a checkout, where the first ones are read."""
+    shutil.copytree(folder, tmp_path / "again")
+    ship(tmp_path / "again")
+    assert {each.name for each in (tmp_path / "again").iterdir()} == {each.name for each in folder.iterdir()}
 
 
 def test_files_are_read_from_where_only_the_installer_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

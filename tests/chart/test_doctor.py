@@ -18,7 +18,7 @@ from tests.definitions import GROUPS, definitions
 from tests.shared import shared
 from webhook.catalog import with_installed
 from webhook.cli import main
-from webhook.cli.doctor.checks import trials
+from webhook.cli.doctor.checks import definitions as definition_checks
 from webhook.cli.doctor.finding import CHECKS, ERROR, WARNING
 from webhook.cli.doctor.snapshot import Snapshot
 from webhook.cli.test import read_cases
@@ -26,7 +26,7 @@ from webhook.cli.test import read_cases
 
 @pytest.fixture(autouse=True)
 def cases_are_read_once(monkeypatch):
-    monkeypatch.setattr(trials, "read_cases", lambda folders, _catalog: _cases(*folders))
+    monkeypatch.setattr(definition_checks, "read_cases", lambda folders, _catalog: _cases(*folders))
 
 
 @cache
@@ -40,9 +40,9 @@ def test_a_planted_fault_is_found(name):
     world = World(*sets)
     plant(world)
     found = world.findings()
-    assert {each.check for each in found} == ({check} if isinstance(check, str) else check)
-    assert all(each.about and each.what for each in found)
-    assert [each.level for each in found] == sorted(each.level for each in found)
+    assert {each.code for each in found} == ({check} if isinstance(check, str) else check)
+    assert all(each.field and each.message for each in found)
+    assert [each.severity for each in found] == sorted(each.severity for each in found)
 
 
 def test_every_check_has_a_planted_fault():
@@ -70,7 +70,7 @@ def test_nothing_is_wrong_with_the_chart_in_a_cluster(sets):
 def test_faults_that_have_the_same_cause_are_few():
     world = World()
     secret_deleted(world)
-    assert [each.check for each in world.findings()] == ["secret-missing"]
+    assert [each.code for each in world.findings()] == ["secret-missing"]
 
 
 @pytest.mark.parametrize("sets", [(), (MANAGED,), (TRUE_FILES,), (POLICIES,), ('gate.view="none"',)])
@@ -158,7 +158,7 @@ def test_a_gate_that_says_nothing_is_noticed_in_every_api(api):
     world = World(*only(api))
     world.judged = lambda obj: (201, judged(obj)[1], [])
     (found,) = world.findings()
-    assert (found.check, GROUPS[api] in found.about) == ("canary-accepted", True)
+    assert (found.code, GROUPS[api] in found.field) == ("canary-accepted", True)
 
 
 @pytest.mark.parametrize("api", ["aim", "llmaz", "llmkube", "ome"])
@@ -168,7 +168,7 @@ def test_the_trial_of_an_api_uses_a_rule_that_is_in_force_under_the_definition_u
     ]
     ruling, _ = with_installed(RULES.catalog, documents)
     names = {each["metadata"]["name"] for each in documents}
-    trial = trials.trial_of(api, ruling, names, RULES.options, RULES.catalog)
+    trial = definition_checks.trial_of(api, ruling, names, RULES.options, RULES.catalog)
     assert trial is not None
     assert trial.known is ruling.kinds[trial.known.gvk]
 
@@ -176,7 +176,7 @@ def test_the_trial_of_an_api_uses_a_rule_that_is_in_force_under_the_definition_u
 def test_where_nothing_is_installed_one_warning_says_so():
     world = World()
     world.objects = [each for each in world.objects if each["kind"] != "CustomResourceDefinition"]
-    assert [(each.check, each.what) for each in world.findings()] == [
+    assert [(each.code, each.message) for each in world.findings()] == [
         ("definition-missing", "no definition of a covered kind is installed")
     ]
 

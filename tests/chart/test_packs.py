@@ -77,4 +77,4 @@ def test_a_group_of_kubernetes_secrets_and_two_volumes_are_refused(value):
 def test_the_doctor_asks_for_the_rights_that_references_need(sets, missing, tmp_path):
     loaded, world = catalog.load(packs=[pack_at(tmp_path)]), World(*sets)
     (found,) = Installation.all_of(Snapshot(world.objects, NOW, world), None)
-    assert [each.what for each in rights_check(found, loaded) if each.about.endswith("-view")] == missing
+    assert [each.message for each in rights_check(found, loaded) if each.field.endswith("-view")] == missing

@@ -64,7 +64,7 @@ def test_without_a_verb_something_cannot_work(role, sets):
     removed = list(without_one(role, sets))
     assert removed
     for rule, objects in removed:
-        missing = [each.what for each in found(objects) if each.check == "right-missing"]
+        missing = [each.message for each in found(objects) if each.code == "right-missing"]
         assert missing, f"nothing needs {rule}"
         assert any(rule["verbs"][0] in each and rule["resources"][0] in each for each in missing), rule
 

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from webhook.cli.columns import aligned, terminal_width
+from webhook.cli.terminal import aligned, terminal_width
 
 ROWS = [
     ("field", "value", "from"),

@@ -11,7 +11,7 @@ from modelgate import Gate
 from webhook import catalog
 from webhook.catalog import POLICIES
 from webhook.cli import main
-from webhook.cli.report.tool import rule_page
+from webhook.cli.report.report import rule_page
 
 Capture = pytest.CaptureFixture[str]
 ROOT = Path(__file__).resolve().parents[2]

@@ -3,7 +3,7 @@
 import pytest
 
 from webhook.cli import main
-from webhook.cli.report.podcodes import KUBERNETES, retired
+from webhook.cli.report.codes import KUBERNETES, retired
 from webhook.engine import POD_CODES
 
 

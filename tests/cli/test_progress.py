@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from webhook.cli.report.progress import progress
+from webhook.cli.terminal import progress
 
 
 class Terminal(io.StringIO):

@@ -18,7 +18,7 @@ from webhook.cli.input.configuration import configured
 from webhook.cli.manifests import outcomes
 from webhook.cli.shell.running import parser
 from webhook.ground.fieldpath import field_keys
-from webhook.library.changes import Change, changes
+from webhook.library.explained import Change, changes
 
 Capture = pytest.CaptureFixture[str]
 

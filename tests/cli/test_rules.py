@@ -1,12 +1,16 @@
 """`test`, `rule` and `fields`: what the catalog says of itself."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
 
 from webhook import catalog
+from webhook.catalog.compiling import compiled
 from webhook.cli import main
+from webhook.policy import defaults_in_force
 
 CRD = """\
 apiVersion: apiextensions.k8s.io/v1
@@ -236,6 +240,49 @@ def test_a_rule_that_does_not_exist_is_answered_with_those_near(
 def test_a_rule_that_is_near_none_is_answered_with_where_all_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rule", "nothing"]) == 64
     assert "there is no rule nothing; `modelgate rule` lists all" in capsys.readouterr().err
+
+
+@pytest.fixture
+def compiled_kinds(
+    load_anew: Callable[..., catalog.Catalog], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> set[str]:
+    """The kinds whose rules have been compiled; none is when the test begins."""
+    kinds = set[str]()
+
+    def noting(known: catalog.KnownKind) -> catalog.KnownKind:
+        kinds.add(known.gvk.kind)
+        return compiled(known)
+
+    for module in ("loading", "released"):
+        monkeypatch.setattr(f"webhook.catalog.{module}.compiled", noting)
+    monkeypatch.setattr(catalog, "load", partial(load_anew, shipped=tmp_path))
+    return kinds
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "kinds"),
+    [
+        (("rule", "LK205"), 0, {"Model"}),
+        (("rule", "AI202"), 0, {"AIMService"}),
+        (("rule", "LK9999"), 64, set()),
+        (("fields",), 0, set()),
+        (("fields", "model", "-o", "flux"), 0, set()),
+    ],
+)
+def test_only_the_rules_that_are_explained_are_compiled(
+    arguments: tuple[str, ...], exit_code: int, kinds: set[str], compiled_kinds: set[str]
+) -> None:
+    assert main(arguments) == exit_code
+    assert compiled_kinds == kinds
+
+
+def test_fields_are_listed_in_the_order_in_which_compiled_rules_set_them() -> None:
+    loaded = catalog.load()
+    for gvk, known in loaded.kinds.items():
+        codes = [
+            rule.code for source in known.sources for rule in defaults_in_force(source.document, known.in_force.holds)
+        ]
+        assert codes == [rule.code for rule in loaded.kinds[gvk].policy.defaults], gvk
 
 
 def test_the_fields_the_gate_may_set_are_those_of_its_defaults(capsys: pytest.CaptureFixture[str]) -> None:

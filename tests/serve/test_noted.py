@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from tests.serve.test_app import a_review
 from webhook import catalog
 from webhook.admission.decision import Cause, Decision
-from webhook.cli.jsonlog import JsonFormatter
+from webhook.cli.logs import JsonFormatter
 from webhook.serve.app import application
 from webhook.serve.gate import Gate, judgement
 from webhook.serve.http.answers import Answers

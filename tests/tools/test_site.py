@@ -18,7 +18,7 @@ from tools.site.pages import ROOT, command_line
 from webhook.catalog import load
 from webhook.cli import COMMANDS
 from webhook.cli import main as modelgate
-from webhook.cli.report.podcodes import KUBERNETES, retired
+from webhook.cli.report.codes import KUBERNETES, retired
 from webhook.facts import FACTS
 
 

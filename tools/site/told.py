@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final
 
-from webhook.cli.rule import Found, Shown
+from webhook.cli.rule import RuleForm, Shown
 from webhook.policy import Action, DefaultRule
 
 __all__ = ["Told", "badge", "plain"]
@@ -18,7 +18,7 @@ _BADGES: Final = {"denies": "denies", "warns": "warns", "sets": "sets a default"
 class Told:
     """A rule with its example."""
 
-    found: Found
+    found: RuleForm
     shown: Shown | None
 
     @property

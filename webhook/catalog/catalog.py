@@ -16,7 +16,7 @@ from webhook.admission.errors import CatalogError, Problem
 from webhook.catalog.kept import POLICIES, SHIPPED, Kept
 from webhook.catalog.kinds import KnownKind, PolicySource, Preparations, kinds_of, uncompiled
 from webhook.catalog.loading import LazyKinds, Loader
-from webhook.catalog.packs import DOCUMENTED, InForce, Pack
+from webhook.catalog.packs import InForce, Pack
 from webhook.catalog.released import ReleasedKinds, chosen, released
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests.folders import entries
@@ -54,13 +54,8 @@ class Catalog:
     )
 
     def codes(self) -> frozenset[str]:
-        """The codes of all rules, of every release."""
-        found = set[str]()
-        for known in self.kinds.values():
-            found.update(known.policy.codes)
-            if known.in_force is not DOCUMENTED:
-                found.update(code for source in known.sources for code in source.document.codes)
-        return frozenset(found)
+        """The codes of all rules, of every release. None is compiled for it."""
+        return frozenset().union(*(self.uncompiled(gvk).codes for gvk in self.kinds))
 
     def find(self, gvk: GroupVersionKind) -> KnownKind | None:
         return self.kinds.get(gvk)

@@ -68,6 +68,11 @@ class KnownKind:
         object.__setattr__(self, "facts", found)
 
     @property
+    def codes(self) -> frozenset[str]:
+        """The codes of its rules, of every release, also of those that are not compiled."""
+        return frozenset(code for source in self.sources for code in source.document.codes)
+
+    @property
     def deviates(self) -> bool:
         """Whether the schema is that of another definition than the catalog's."""
         return self.own is not None

@@ -1,4 +1,4 @@
-"""The `modelgate` command: one module per subcommand."""
+"""The `modelgate` command, one module per subcommand, and its exit codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,20 @@ from typing import Final
 
 from webhook.ground.frames import with_room
 
-__all__ = ["ALIASES", "COMMANDS", "main"]
+__all__ = ["ALIASES", "COMMANDS", "FAILED", "FINDINGS", "GOOD", "INTERRUPTED", "PIPE", "USAGE", "main"]
+
+GOOD: Final = 0
+"""Nothing is wrong."""
+FINDINGS: Final = 1
+"""Something is refused, a case fails, or there are warnings and --fail-on=warning."""
+FAILED: Final = 2
+"""The command cannot judge: a file cannot be read, or nothing is found."""
+USAGE: Final = 64
+"""The command line or the configuration is wrong (EX_USAGE of sysexits.h)."""
+INTERRUPTED: Final = 130
+"""Stopped by Ctrl-C, as a shell reports it."""
+PIPE: Final = 141
+"""The reader of the output has stopped reading, as a shell reports it."""
 
 COMMANDS: Final = {
     "serve": ("webhook.cli.serve", "run the admission webhook"),
@@ -42,7 +55,7 @@ ALIASES: Final = {"normalize": "normalise"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; :mod:`webhook.cli.exits` has the exit codes."""
+    """Run one command; return its exit code."""
     gc.set_threshold(YOUNG_OBJECTS, 20, 100)
     atexit.register(gc.freeze)  # or Python looks for garbage once more, which takes 20 ms
     # Whatever is installed beside must not see or change what pydantic reads here; to search for it takes 10 ms.
@@ -50,4 +63,4 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:  # imports are inside: an interrupt in the first second must not print their traceback
         return int(with_room(importlib.import_module("webhook.cli.shell.running").run, argv))
     except KeyboardInterrupt:
-        return int(importlib.import_module("webhook.cli.exits").INTERRUPTED)
+        return INTERRUPTED

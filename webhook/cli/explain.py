@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from webhook.admission.errors import DocumentError, Problem, SettingsError
-from webhook.cli import manifests
-from webhook.cli.columns import aligned, terminal_width
-from webhook.cli.exits import GOOD
+from webhook.cli import GOOD, manifests
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import add_arguments
 from webhook.cli.manifests import Outcomes
 from webhook.cli.output import printable, say
 from webhook.cli.shell.parser import Commands, command
+from webhook.cli.terminal import aligned, terminal_width
 from webhook.facts import Table
 from webhook.ground.fieldpath import field_keys
 from webhook.library.explained import explained

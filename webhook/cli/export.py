@@ -11,8 +11,7 @@ import yaml
 
 from webhook import catalog
 from webhook.catalog import KnownKind
-from webhook.cli import choices
-from webhook.cli.exits import USAGE
+from webhook.cli import USAGE, choices
 from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Commands, command, unknown_kind

@@ -1,15 +1,16 @@
-"""The log of a long-running command: one format, and a level for Modelgate's loggers and uvicorn's."""
+"""The log of a long-running command: as text or as JSON, and a level for Modelgate's loggers and uvicorn's."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import logging
+from datetime import UTC, datetime
 from typing import Final
 
 from webhook.admission.errors import Problem, SettingsError
-from webhook.cli.jsonlog import JsonFormatter
 
-__all__ = ["LEVELS", "add_arguments", "configure"]
+__all__ = ["LEVELS", "JsonFormatter", "add_arguments", "configure"]
 
 LEVELS: Final = ("debug", "info", "warning", "error")
 FORMATS: Final = ("text", "json")
@@ -44,3 +45,19 @@ def configure(level: str, form: str = "text") -> None:
     logging.getLogger().setLevel(max(number, logging.INFO))
     for name in _LOGGERS:
         logging.getLogger(name).setLevel(number)
+
+
+class JsonFormatter(logging.Formatter):
+    """``time``, ``level``, ``logger`` and ``message``; then the fields that a decision has, and a traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            line["error"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=True)

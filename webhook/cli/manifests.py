@@ -20,7 +20,7 @@ from webhook.cli.input.before import at_commit, earlier
 from webhook.cli.input.definitions import Deciding, deciding, defined
 from webhook.cli.input.flags import excluded
 from webhook.cli.output import say
-from webhook.cli.report.progress import progress
+from webhook.cli.terminal import progress
 from webhook.cluster import ClusterView, Kind
 from webhook.engine import Options
 from webhook.facts import COMPARISONS

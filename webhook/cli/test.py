@@ -15,10 +15,9 @@ from webhook import catalog
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import DocumentError, Problem, SettingsError
 from webhook.catalog import POLICIES, Catalog, chosen
-from webhook.cli import choices
+from webhook.cli import FAILED, FINDINGS, GOOD, choices
 from webhook.cli.cases import Case, CasesDocument, fired_in, parse_cases
 from webhook.cli.cases import run as run_case
-from webhook.cli.exits import FAILED, FINDINGS, GOOD
 from webhook.cli.output import say
 from webhook.cli.report import junit
 from webhook.cli.shell.parser import Commands, command, unknown_kind
@@ -157,27 +156,30 @@ def _silent(loaded: Catalog, fired: set[str]) -> list[str]:
     return sorted(loaded.codes() - fired)
 
 
-def read_cases(apis: Iterable[Traversable], loaded: Catalog) -> Iterator[CasesDocument]:
-    """The documents of cases of some APIs.
+def read_cases(apis: Iterable[Traversable], loaded: Catalog, naming: str = "") -> Iterator[CasesDocument]:
+    """The documents of cases of some APIs, of the files whose text has a word.
 
     Raises:
         DocumentError: a document does not match the model, or names a kind that no CRD serves.
     """
-    return (table for _, table in tables(apis, loaded))
+    return (table for _, table in tables(apis, loaded, naming=naming))
 
 
 def tables(
-    apis: Iterable[Traversable], loaded: Catalog, *, whole: bool = False
+    apis: Iterable[Traversable], loaded: Catalog, *, whole: bool = False, naming: str = ""
 ) -> Iterator[tuple[Document, CasesDocument]]:
-    """Each document of cases, with its source; ``whole`` names files by their whole path."""
+    """Each document of cases, with its source; ``whole`` names files by their whole path. A file whose text does not
+    have the word ``naming`` is left out.
+    """
     for folder in apis:
         cases = folder.joinpath("cases")
         for file in entries(cases) if cases.is_dir() else ():
             name = f"{folder if whole else folder.name}/cases/{file.name}"
-            for document in documents.parse(content_of(file).decode(), name):
+            text = content_of(file).decode()
+            for document in documents.parse(text, name) if naming in text else ():
                 found = parse_cases(document)
                 target = GroupVersionKind(found.target.group, found.target.version, found.target.kind)
-                if loaded.find(target) is None:
+                if target not in loaded.kinds:
                     raise DocumentError([Problem(f"{name}:{document.line}", "target", f"no CRD serves {target}")])
                 _check_releases(found, document, loaded)
                 yield document, found

@@ -14,8 +14,7 @@ from webhook.admission.errors import (
 )
 from webhook.facts import Table
 from webhook.facts.settings import Behaviour, Settings
-from webhook.library.changes import Change
-from webhook.library.explained import Explanation, Origin
+from webhook.library.explained import Change, Explanation, Origin
 from webhook.library.findings import Finding, Severity
 from webhook.library.gate import Gate
 from webhook.library.verdict import Verdict

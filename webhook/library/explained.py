@@ -1,23 +1,61 @@
-"""Where each field of an object comes from, and what was chosen for it among other objects."""
+"""Where the fields of an object come from: what the gate and the API server change, and what was chosen for it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from webhook.admission import Default, patch
 from webhook.cluster import ClusterView, Kind
 from webhook.facts import EXPLANATIONS, Table
 from webhook.facts.settings import Settings
 from webhook.ground.fieldpath import field_path
 from webhook.library.apiserver import kind_of, placed
-from webhook.library.changes import Change, changes
 from webhook.library.review import ReviewedManifest
 from webhook.manifests.documents import Document
 
-__all__ = ["Explanation", "Origin", "explained"]
+__all__ = ["Change", "Explanation", "Origin", "changes", "explained"]
+
+Keys = tuple[str | int, ...]
 
 _HEAD: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
+_SCHEMA: Final = "default of the CRD's schema"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """``operation`` is ``add``, ``replace`` or ``remove``; ``code`` is "" for what the schema does."""
+
+    operation: str
+    path: str
+    value: Any
+    reason: str
+    code: str = ""
+
+
+def changes(written: Mapping[str, Any], stored: Mapping[str, Any], defaults: Sequence[Default]) -> list[Change]:
+    """The changes outside of metadata, which only gets the stamp."""
+    reasons = {each.path: each for each in defaults}
+    found = []
+    for operation, keys, new in patch.steps(_body(written), _body(stored)):
+        for leaf, value in _leaves(tuple(keys), new, lists=False):
+            found.append(_change(operation, field_path(leaf), value, reasons))
+    return found
+
+
+def _body(obj: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in obj.items() if key not in {"metadata", "status"}}
+
+
+def _change(operation: str, path: str, value: Any, reasons: Mapping[str, Default]) -> Change:
+    default = reasons.get(path)
+    if operation == "remove":
+        because = default.because if default else "null counts as absent"
+        return Change(operation, path, None, because, default.code if default else "")
+    if default is None or not default.code:
+        return Change(operation, path, value, _SCHEMA)
+    return Change(operation, path, value, default.because, default.code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +98,7 @@ def _origins(outcome: ReviewedManifest) -> Iterator[Origin]:
     """The origin of each leaf outside of metadata."""
     document, stored = outcome.document, outcome.mutation.object or outcome.document.value
     filled = {each.path: each for each in changes(outcome.merged, stored, outcome.mutation.defaults)}
-    for path, value in _leaves((), {key: stored[key] for key in stored if key not in _HEAD}):
+    for path, value in _leaves((), {key: stored[key] for key in stored if key not in _HEAD}, lists=True):
         yield Origin(path, value, _origin(field_path(path), document, filled))
 
 
@@ -76,12 +114,13 @@ def _origin(path: str, document: Document, filled: dict[str, Change]) -> str:
     return f"{document.source}:{place.line}:{place.column}"
 
 
-def _leaves(path: tuple[str | int, ...], value: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+def _leaves(path: Keys, value: Any, *, lists: bool) -> Iterator[tuple[Keys, Any]]:
+    """The values below a path that hold no others; ``lists``: the items of a list, and not the list."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
-            yield from _leaves((*path, key), item)
-    elif isinstance(value, list) and value:
+            yield from _leaves((*path, key), item, lists=lists)
+    elif lists and isinstance(value, list) and value:
         for index, item in enumerate(value):
-            yield from _leaves((*path, index), item)
+            yield from _leaves((*path, index), item, lists=lists)
     else:
         yield path, value

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
-from webhook.library.changes import Change, changes
+from webhook.library.explained import Change, changes
 from webhook.library.findings import Finding, Severity, findings_of, ordered
-from webhook.library.review import ReviewedManifest
+from webhook.library.review import ReviewedManifest, title_of
+from webhook.manifests.documents import Document
 
-__all__ = ["Verdict"]
+__all__ = ["Result", "Verdict"]
+
+
+class Result(StrEnum):
+    """A verdict in a word, as reports print it."""
+
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+    SKIPPED = "skipped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +38,9 @@ class Verdict:
         filled: what was filled in, replaced or removed: ``path``, ``value``, ``reason`` and the ``code`` of the rule,
             "" for a default of the definition.
         unknown: the values that are not judged: those that Flux substitutes or SOPS encrypts.
+        document: the object as it was written, with the places of its fields.
+        comparison: lines about the objects among which one is chosen for this one; see ``check -v``.
+        stamp: of a stored object, what its stamp is worth: ``valid``, ``outdated`` or ``none``.
     """
 
     title: str
@@ -37,8 +51,17 @@ class Verdict:
     findings: tuple[Finding, ...]
     object: dict[str, Any]
     filled: tuple[Change, ...]
+    document: Document = field(repr=False)
     unknown: tuple[str, ...] = ()
     note: str = ""
+    comparison: tuple[str, ...] = field(default=(), repr=False)
+    stamp: str = field(default="", repr=False)
+
+    @property
+    def result(self) -> Result:
+        if not self.checked:
+            return Result.SKIPPED
+        return Result.ACCEPTED if self.allowed else Result.REFUSED
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -63,20 +86,34 @@ class Verdict:
         return "\n".join(lines)
 
     @classmethod
-    def of(cls, outcome: ReviewedManifest) -> Verdict:
-        """The verdict of a review."""
+    def of(cls, outcome: ReviewedManifest, findings: Iterable[Finding] | None = None) -> Verdict:
+        """The verdict of a review: by all of its findings, or by these."""
         document, decision = outcome.document, outcome.validation
-        findings = ordered(findings_of(document, decision.causes, decision.warnings)) if outcome.reviewed else ()
+        if not outcome.reviewed:
+            return replace(cls.of_document(document, ()), checked=False, note=outcome.unchecked)
+        if findings is None:
+            findings = findings_of(document, decision.causes, decision.warnings)
         stored = outcome.mutation.object or outcome.merged
-        return cls(
-            title=outcome.title,
-            source=document.source,
-            line=document.line,
-            checked=outcome.reviewed,
-            allowed=not any(each.severity is Severity.ERROR for each in findings),
-            findings=findings,
+        return replace(
+            cls.of_document(document, findings),
             object=stored,
             filled=tuple(changes(outcome.merged, stored, outcome.mutation.defaults)),
             unknown=outcome.unknown,
-            note=outcome.unchecked,
+            comparison=outcome.comparison,
+        )
+
+    @classmethod
+    def of_document(cls, document: Document, findings: Iterable[Finding]) -> Verdict:
+        """The verdict about an object to which nothing is added."""
+        found = ordered(findings)
+        return cls(
+            title=title_of(document.value),
+            source=document.source,
+            line=document.line,
+            checked=True,
+            allowed=not any(finding.severity is Severity.ERROR for finding in found),
+            findings=found,
+            object=document.value,
+            filled=(),
+            document=document,
         )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from webhook.policy.dependence import Dependence, Open, Place, Rule
     from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy, trusted_policy
     from webhook.policy.environments import Inputs, node_at
+    from webhook.policy.order import defaults_in_force
     from webhook.policy.releases import DEFAULT_RELEASE, RELEASES, Release
 
 __all__ = [
@@ -66,6 +67,7 @@ __all__ = [
     "Withdrawn",
     "any_meet",
     "compile_policy",
+    "defaults_in_force",
     "is_above",
     "node_at",
     "parse_policy",
@@ -77,6 +79,7 @@ _LATER: Final = {
     **dict.fromkeys(("Dependence", "Open", "Place", "Rule"), "dependence"),
     **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy", "trusted_policy"), "document"),
     **dict.fromkeys(("Inputs", "node_at"), "environments"),
+    "defaults_in_force": "order",
     **dict.fromkeys(("DEFAULT_RELEASE", "RELEASES", "Release"), "releases"),
 }
 """Names that are loaded when they are first used, and their modules: compiled policies may come from a file."""

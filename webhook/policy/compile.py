@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from graphlib import CycleError
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from webhook.admission.errors import CatalogError, Problem
 from webhook.cel import CompileFailure, Environment, type_of_schema
@@ -26,13 +26,11 @@ from webhook.policy.policy import (
     Withdrawn,
 )
 from webhook.policy.problems import problem
-from webhook.policy.ranges import Range
+from webhook.policy.ranges import Range, in_force
 from webhook.policy.reads import Reads
 
 if TYPE_CHECKING:
     from webhook.policy.document import Default, PolicyDocument, Validation, Variable
-
-_Part = TypeVar("_Part", "Variable", "Default", "Validation")
 
 __all__ = ["compile_policy"]
 
@@ -83,7 +81,7 @@ class _Compiler:
     def policy(self, document: PolicyDocument) -> Policy:
         spec = document.spec
         variables: Sequence[Variable] = spec.variables
-        for index, variable in self._in_force(variables):
+        for index, variable in in_force(variables, self.holds):
             at = ("spec", "variables", index, "expression")
             name = f"{self.kind} variables.{variable.name}"
             compiled = self.expression(self.root, variable.expression, None, at, name)
@@ -116,22 +114,13 @@ class _Compiler:
     def _withdrawn(self, defaults: Sequence[Default]) -> Iterator[Withdrawn]:
         """The defaults of which no form is in force, each once."""
         left = {default.code: default for default in defaults}
-        for _, default in self._in_force(defaults):
+        for _, default in in_force(defaults, self.holds):
             left.pop(default.code, None)
         for default in left.values():
             path = Path.parse(default.path)
             node = self.environments.node(path.keys) or {}
             over = node.get("default", MISSING) if default.overSchemaDefault else MISSING
             yield Withdrawn(default.code, path, over, default.overwrites)
-
-    def _in_force(self, parts: Sequence[_Part]) -> Iterator[tuple[int, _Part]]:
-        """The parts of a document that are in force, with their places in it: those whose ranges hold, and those
-        without a range that share their name with none of these.
-        """
-        ranged = {_name_of(part) for part in parts if part.operator and self.holds(part.operator)}
-        for at, part in enumerate(parts):
-            if self.holds(part.operator) if part.operator else _name_of(part) not in ranged:
-                yield at, part
 
     def _pod_types(self, document: PolicyDocument) -> Iterator[tuple[tuple[str, ...], tuple[str, bool]]]:
         for text, kind in document.spec.podTypes.items():
@@ -143,7 +132,7 @@ class _Compiler:
 
     def _defaults(self, document: PolicyDocument) -> Iterator[DefaultRule]:
         defaults: Sequence[Default] = document.spec.defaults
-        for index, default in self._in_force(defaults):
+        for index, default in in_force(defaults, self.holds):
             at = ("spec", "defaults", index)
             path = Path.parse(default.path)
             leaf = self._schema_at(path, (*at, "path"))
@@ -188,7 +177,7 @@ class _Compiler:
 
     def _validations(self, document: PolicyDocument) -> Iterator[ValidationRule]:
         validations: Sequence[Validation] = document.spec.validations
-        for index, rule in self._in_force(validations):
+        for index, rule in in_force(validations, self.holds):
             at = ("spec", "validations", index)
             places = self._places(rule, (*at, "at"))
             if not places:
@@ -318,11 +307,6 @@ class _Compiler:
 def _collide(one: Range | None, other: Range | None) -> bool:
     """Whether both may be in force; what has no range gives way to what has one."""
     return one is other if one is None or other is None else one.overlaps(other)
-
-
-def _name_of(part: Variable | Default | Validation) -> str:
-    name: str = part.name if hasattr(part, "name") else part.code
-    return name
 
 
 def _named(document: PolicyDocument) -> Iterator[tuple[tuple[str | int, ...], str, str | None]]:

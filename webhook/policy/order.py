@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from graphlib import TopologicalSorter
 
+from webhook.cel.syntax import parse
+from webhook.policy.document import Default, PolicyDocument
+from webhook.policy.path import Path
+from webhook.policy.ranges import in_force
 from webhook.policy.reads import OBJECT, Keys, Reads
 
-__all__ = ["in_order"]
+__all__ = ["defaults_in_force", "in_order"]
+
+
+def defaults_in_force(document: PolicyDocument, holds: Callable[[str], bool]) -> list[Default]:
+    """The defaults of a document without faults that are in force, in the order in which they are set.
+
+    It is the order of the compiled policy. Nothing is compiled for it: expressions are only parsed.
+    """
+    defaults = [default for _, default in in_force(document.spec.defaults, holds)]
+    in_use = in_force(document.spec.variables, holds) if defaults else ()
+    variables = {variable.name: parse(variable.expression) for _, variable in in_use}
+    rules = []
+    for default in defaults:
+        expressions = [parse(text) for text in (default.value, default.when) if text]
+        rules.append((Path.parse(default.path).keys, Reads.of(expressions, variables)))
+    return [defaults[index] for index in in_order(rules)]
 
 
 def in_order(rules: Sequence[tuple[Keys, Reads]]) -> list[int]:

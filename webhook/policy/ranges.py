@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
-__all__ = ["Range", "Version", "version"]
+__all__ = ["Range", "Version", "in_force", "version"]
 
 Version = tuple[tuple[float, ...], tuple[float, ...]]
 """The numbers, and that of the candidate. Versions are compared by it."""
@@ -95,6 +95,30 @@ class Range:
     def versions(self) -> tuple[str, ...]:
         """The releases that are named."""
         return tuple(term.lstrip("<>=") for term in self.text.split())
+
+
+class Ranged(Protocol):
+    """A part of a Policy document: a variable with a ``name``, or a rule with a ``code``."""
+
+    @property
+    def operator(self) -> str | None: ...
+
+
+_Part = TypeVar("_Part", bound=Ranged)
+
+
+def in_force(parts: Sequence[_Part], holds: Callable[[str], bool]) -> Iterator[tuple[int, _Part]]:
+    """The parts of a document that are in force, with their places in it: those whose ranges hold, and those without a
+    range that share their name with none of these.
+    """
+    ranged = {_name_of(part) for part in parts if part.operator and holds(part.operator)}
+    for at, part in enumerate(parts):
+        if holds(part.operator) if part.operator else _name_of(part) not in ranged:
+            yield at, part
+
+
+def _name_of(part: Ranged) -> str:
+    return str(getattr(part, "name", None) or getattr(part, "code", ""))
 
 
 def _cuts(term: str, text: str) -> tuple[Cut, Cut]:

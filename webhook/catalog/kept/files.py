@@ -1,8 +1,9 @@
 """Compiled policies of the built-in kinds, kept in files: compiling one takes 10 to 200 ms, and loading it 1 to 5.
 
-An image has them beside the policies, made when it is built (:mod:`webhook.catalog.kept.ship`). Only the installer
-writes there, and they are trusted as its modules are. Nothing is kept for a user: a folder of a user can be one that a
-checkout of others' files has filled. What is stale or damaged is not used, and compiled again.
+An image has them beside the policies, made when it is built (:mod:`webhook.catalog.kept.ship`), and a checkout those
+that the Makefile made. Only the installer writes there, and they are trusted as its modules are. Nothing is kept for a
+user: a folder of a user can be one that a checkout of others' files has filled. What is stale or damaged is not used,
+and compiled again.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ SHIPPED: Final = ".compiled"
 """The folder beside the built-in policies, in an image."""
 _READABLE: Final = 0o644
 _DIGEST: Final = 32
-_PARTS: Final = ("admission", "cel", "engine", "facts", "golang", "manifests", "policy", "schema")
+_PARTS: Final = (
+    *("admission", "catalog", "cel", "cluster", "engine", "facts"),
+    *("golang", "ground", "kubernetes", "manifests", "policy", "schema"),
+)
 _CODE: Final = (".py", ".lark", ".tables")
 _PACKAGE: Final = Path(__file__).parent.parent.parent
 POLICIES: Final = _PACKAGE.parent / "policies"

@@ -16,7 +16,7 @@ _SEARCHABLE: Final = 0o755
 
 def ship(folder: Path = POLICIES / SHIPPED) -> None:
     """Write the files, complete. They are for every user, as the modules are."""
-    loaded = load()
+    loaded = load(shipped=folder)
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(_SEARCHABLE)
     kept = Kept(loaded.files, folder)

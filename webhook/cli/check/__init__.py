@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import Final
 
 from webhook.admission.errors import DocumentError, Problem, SettingsError
-from webhook.cli import manifests
+from webhook.cli import FINDINGS, GOOD, manifests
 from webhook.cli.check.fixing import fixed
-from webhook.cli.exits import FINDINGS, GOOD
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import COUNTS, FAILING, add_arguments, add_output
 from webhook.cli.manifests import Outcomes
 from webhook.cli.output import say
-from webhook.cli.report import text
+from webhook.cli.report import FORMATS, rendered, text
 from webhook.cli.report.building import report_of
-from webhook.cli.report.formats import FORMATS, rendered
-from webhook.cli.report.ignoring import known_codes
+from webhook.cli.report.codes import known_codes
 from webhook.cli.report.report import Report
 from webhook.cli.report.text import Style
 from webhook.cli.shell.parser import Commands, command, group

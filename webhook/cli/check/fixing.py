@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from webhook.admission import Cause
 from webhook.cli.manifests import Outcomes
-from webhook.cli.report.consequences import MEANT
+from webhook.cli.report.omitted import MEANT
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.library.review import ReviewedManifest
 from webhook.manifests import documents

@@ -11,24 +11,14 @@ from typing import Final
 
 from webhook import catalog
 from webhook.catalog import Catalog
-from webhook.cli import choices
-from webhook.cli.doctor.checks import (
-    certificates,
-    configurations,
-    definitions,
-    leftovers,
-    network,
-    pods,
-    rights,
-    trials,
-)
-from webhook.cli.doctor.finding import ERROR, Finding
+from webhook.cli import FAILED, FINDINGS, GOOD, choices
+from webhook.cli.doctor.checks import certificates, configurations, definitions, pods, rights
+from webhook.cli.doctor.finding import CHECKS, ERROR, Finding, finding
 from webhook.cli.doctor.gather import from_cluster, from_files
 from webhook.cli.doctor.snapshot import Installation, Snapshot
-from webhook.cli.exits import FAILED, FINDINGS, GOOD
 from webhook.cli.input.cluster import add_cluster, connected
 from webhook.cli.output import say
-from webhook.cli.report.tool import version
+from webhook.cli.shell.version import version
 
 __all__ = ["add_parser", "examined", "run"]
 
@@ -72,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     findings = list(examined(snapshot, loaded, options.namespace))
     _print(findings, options.output)
     counts = {"error"} if options.fail_on == "error" else {"error", "warning"}
-    return FINDINGS if any(each.level in counts for each in findings) else GOOD
+    return FINDINGS if any(each.severity in counts for each in findings) else GOOD
 
 
 def _of_cluster(options: argparse.Namespace, loaded: Catalog) -> Snapshot | str:
@@ -88,43 +78,49 @@ def _of_cluster(options: argparse.Namespace, loaded: Catalog) -> Snapshot | str:
 def examined(snapshot: Snapshot, loaded: Catalog, namespace: str | None = None) -> Iterator[Finding]:
     """All findings, errors first."""
     found = list(dict.fromkeys(_all(snapshot, loaded, namespace)))
-    yield from sorted(found, key=lambda each: each.level != ERROR)
+    yield from sorted(found, key=lambda each: each.severity is not ERROR)
 
 
 def _all(snapshot: Snapshot, loaded: Catalog, namespace: str | None) -> Iterator[Finding]:
     for each in snapshot.unread:
         about, _, why = each.partition(": ")
-        yield Finding("not-read", about, why)
+        yield finding("not-read", about, why)
     number = re.match(r"v?(\d+)\.(\d+)", snapshot.version)
     if number and (int(number[1]), int(number[2])) < _OLDEST:
-        yield Finding("kubernetes-version", "API server", f"its version is {snapshot.version}")
+        yield finding("kubernetes-version", "API server", f"its version is {snapshot.version}")
     installations = Installation.all_of(snapshot, namespace)
-    yield from leftovers.check(snapshot, Installation.all_of(snapshot, None))
+    yield from configurations.check_leftovers(snapshot, Installation.all_of(snapshot, None))
     if not installations:
         where = f"namespace {namespace}" if namespace else "any namespace"
-        yield Finding("gate-missing", where, "no Deployment of the gate is found")
+        yield finding("gate-missing", where, "no Deployment of the gate is found")
     for installation in installations:
         yield from configurations.check(installation, loaded)
         yield from certificates.check(installation)
         yield from definitions.check(installation, loaded)
         yield from pods.check(installation)
         yield from rights.check(installation, loaded)
-        yield from network.check(installation)
-        yield from trials.check(installation, loaded)
+        yield from configurations.check_network(installation)
+        yield from definitions.check_trials(installation, loaded)
 
 
 def _print(findings: list[Finding], output: str) -> None:
     if output == "json":
-        documents = [each.document() for each in findings]
+        documents = [_document(each) for each in findings]
         print(json.dumps({"version": version(), "findings": documents}, indent=2, ensure_ascii=False))
         return
     for each in findings:
-        document = each.document()
-        say(f"{document['level']}: {each.about}: {each.what} ({each.check})")
-        say(f"  why: {document['why']}")
-        say(f"  fix: {document['fix']}")
-    errors = sum(each.level == ERROR for each in findings)
+        say(f"{each.severity}: {each.text} ({each.code})")
+        say(f"  why: {CHECKS[each.code].why}")
+        say(f"  fix: {CHECKS[each.code].fix}")
+    errors = sum(each.severity is ERROR for each in findings)
     say(f"{_many(errors, 'error')}, {_many(len(findings) - errors, 'warning')}" if findings else "nothing is wrong")
+
+
+def _document(fault: Finding) -> dict[str, str]:
+    """A finding as JSON."""
+    check = CHECKS[fault.code]
+    named = {"check": fault.code, "level": check.level, "about": fault.field, "what": fault.message}
+    return {**named, "why": check.why, "fix": check.fix}
 
 
 def _many(count: int, noun: str) -> str:

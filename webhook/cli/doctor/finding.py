@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-__all__ = ["CHECKS", "ERROR", "WARNING", "Check", "Finding"]
+from webhook.library import Finding, Severity
+from webhook.manifests.places import Place
 
-ERROR: Final = "error"
-WARNING: Final = "warning"
+__all__ = ["CHECKS", "ERROR", "WARNING", "Check", "Finding", "finding"]
+
+ERROR: Final = Severity.ERROR
+WARNING: Final = Severity.WARNING
 
 
 class Check(NamedTuple):
     """``why`` it matters, and the ``fix``: a sentence each."""
 
-    level: str
+    level: Severity
     why: str
     fix: str
 
@@ -252,25 +254,10 @@ CHECKS: Final[Mapping[str, Check]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+_NOWHERE: Final = Place(1, 1, 2)
+"""A cluster has no lines."""
+
+
+def finding(check: str, about: str, what: str) -> Finding:
     """One fault: the name of its check, the object that it is about, and what is wrong with it."""
-
-    check: str
-    about: str
-    what: str
-
-    @property
-    def level(self) -> str:
-        return CHECKS[self.check].level
-
-    def document(self) -> dict[str, str]:
-        found = CHECKS[self.check]
-        return {
-            "check": self.check,
-            "level": found.level,
-            "about": self.about,
-            "what": self.what,
-            "why": found.why,
-            "fix": found.fix,
-        }
+    return Finding(CHECKS[check].level, check, about, what, _NOWHERE)

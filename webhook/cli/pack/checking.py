@@ -1,4 +1,7 @@
-"""`modelgate pack check`: whether a folder of APIs holds all that is promised of the built-in ones."""
+"""`modelgate pack check`: whether a folder of APIs holds all that is promised of the built-in ones.
+
+Each code has an example: a case in which it fires, and the smallest change after which it does not.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources.abc import Traversable
 from itertools import starmap
 from pathlib import Path
+from typing import Any, Final
 
 from webhook import catalog
 from webhook.admission.errors import Problem
 from webhook.catalog import PACK, Catalog, Pack, built_in
-from webhook.cli.exits import FINDINGS, GOOD
+from webhook.cli import FINDINGS, GOOD
+from webhook.cli.cases import is_about
 from webhook.cli.output import say
-from webhook.cli.pack.examples import example_faults, without_example
 from webhook.cli.pack.proofs import Placed, RuleKey, faults, placed, rules_of, unproved
+from webhook.cli.rule.repairs import Example, RepairError, run_example, said
 from webhook.cli.test import tables
 from webhook.manifests import documents
 from webhook.manifests.folders import content_of, entries
+from webhook.policy import DefaultRule
 
 __all__ = ["problems_of", "run"]
+
+_REMOVES: Final = ("remove", "delete", "no effect", "not enforced")
+"""Words of a message after which the field itself may go."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -95,3 +104,104 @@ def _of_document(spec: Mapping[str, object], document: documents.Document) -> It
         for index, rule in enumerate(rules if isinstance(rules, list) else ()):
             place = f"{document.source}:{document.line_of('spec', part, index)}"
             yield part, (rule["code"], rule.get("operator", "").strip()), place
+
+
+def without_example(api: str, cases: Sequence[Placed], loaded: Catalog) -> Iterator[tuple[RuleKey, str]]:
+    """The rules of an API for which not exactly one case has a repair, and what to write."""
+    for key, rule in sorted(rules_of(api, loaded).items()):
+        has = [
+            each for each in cases if rule.code in each.case.repairs and is_about(each.case, each.known, rule, loaded)
+        ]
+        if not has:
+            value = "<a value>" if isinstance(rule, DefaultRule) else "<what the message asks for>"
+            place = str(rule.about).replace("[*]", "[0]")
+            place = f"'{place}'" if "[" in place else place
+            change = f"repairs: {{{rule.code}: {{{place}: {value}}}}}"
+            yield (
+                key,
+                f"has no example: add to the clearest case in which it fires `{change}` (null removes)",
+            )
+        elif len(has) > 1:
+            yield key, f"has repairs in {' and '.join(each.place for each in has)}: keep the clearest"
+
+
+def example_faults(cases: Sequence[Placed], loaded: Catalog) -> Iterator[Problem]:
+    """Everything that is wrong with the repairs of cases."""
+    for each in cases:
+        for code in each.case.repairs:
+            yield from (each.problem(message, code=code) for message in _faults(each, code, loaded))
+
+
+def _faults(each: Placed, code: str, loaded: Catalog) -> Iterator[str]:
+    try:
+        found = run_example(code, each.case, each.known, loaded)
+    except RepairError as error:
+        yield f"repairs: {error}"
+        return
+    if code not in found.known.policy.codes:
+        yield f"repairs: {each.known.gvk.kind} has no rule {code}"
+        return
+    yield from (f"repairs: {text}" for text in (*_wrong(found), *_lost_field(found), *_needless(each, code, loaded)))
+
+
+def _wrong(found: Example) -> Iterator[str]:
+    """What the rules say that they should not."""
+    if not said(found.bad, found.code):
+        yield f"{found.code} does not fire in the case"
+    if still := said(found.good, found.code):
+        yield f"{found.code} still fires: {'; '.join(still)}"
+    for cause in found.good.validation.causes:
+        if cause.code != found.code:
+            yield f"the repaired object is refused: {cause}"
+    before = {each.code or each.field for each in found.bad.validation.causes}
+    before |= {each.code or each.field for each in found.bad.validation.warnings}
+    always = {rule.code for rule in found.known.policy.validations if rule.rule.source == "false"}  # of every value
+    for warning in found.good.validation.warnings:
+        if (warning.code or warning.field) not in before | always | {found.code}:
+            yield f"the repaired object gets another warning: {warning}"
+
+
+def _lost_field(found: Example) -> Iterator[str]:
+    """The field that the rule is about must stay, unless the message asks to remove it or its value has moved."""
+    for rule in (each for each in found.known.policy.validations if each.code == found.code):
+        path = rule.about
+        before, after = (list(path.nodes(each.request.object)) for each in (found.bad, found.good))
+        text = " ".join(said(found.bad, found.code)).lower()
+        if before and not after and not _moved(found) and not any(word in text for word in _REMOVES):
+            yield (
+                f"{path}, which the rule is about, is removed: set it to what the message asks for, or let the message "
+                'say "remove"'
+            )
+
+
+def _needless(each: Placed, code: str, loaded: Catalog) -> Iterator[str]:
+    """Each entry of the repair must be needed. A value that moves from one field to another is one change."""
+    patch = each.case.repairs[code]
+    moved = _moved(run_example(code, each.case, each.known, loaded))
+    for entry, value in patch.items():
+        if moved and (value is None or value in moved):
+            continue
+        rest = {path: value for path, value in patch.items() if path != entry}
+        fewer = each.case.model_copy(update={"repairs": {code: rest}})
+        try:
+            smaller = run_example(code, fewer, each.known, loaded)
+        except RepairError:  # the rest needs what this entry makes
+            continue
+        if not list(_wrong(smaller)):
+            yield f"{entry} is not needed: without it, the rule does not fire either"
+
+
+def _moved(found: Example) -> list[Any]:
+    """Values that the repair takes from one field and sets in another."""
+    before, after = (dict(_leaves(each.request.object)) for each in (found.bad, found.good))
+    removed = [value for path, value in before.items() if path not in after]
+    return [value for path, value in after.items() if path not in before and value in removed]
+
+
+def _leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(node, dict | list):
+        items = node.items() if isinstance(node, dict) else enumerate(node)
+        for key, child in items:
+            yield from _leaves(child, f"{path}/{key}")
+    else:
+        yield path, node

@@ -15,9 +15,9 @@ import yaml
 from webhook import catalog
 from webhook.admission.errors import DocumentError, Problem
 from webhook.catalog import NO_PACK, KnownKind, Pack
+from webhook.cli import GOOD
 from webhook.cli.cases import Case, Expectation
 from webhook.cli.cases import run as run_case
-from webhook.cli.exits import GOOD
 from webhook.cli.output import say
 from webhook.kubernetes import Place, pod_places
 from webhook.library.apiserver import read_definitions

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from webhook.admission.errors import Problem
 from webhook.cli.manifests import Outcomes
-from webhook.cli.report.consequences import without_consequences
-from webhook.cli.report.ignoring import kept
-from webhook.cli.report.known import Known
-from webhook.cli.report.report import ObjectReport, Report, Result
+from webhook.cli.report.omitted import Known, kept, without_consequences
+from webhook.cli.report.report import Report
 from webhook.cli.report.templates import Templates
-from webhook.library.changes import changes
-from webhook.library.findings import Finding, Severity, findings_of, ordered
+from webhook.library.findings import Finding, findings_of
 from webhook.library.review import ReviewedManifest
 from webhook.library.unknown import is_encrypted, substitutes, variables_of
+from webhook.library.verdict import Verdict
 from webhook.manifests.documents import Document
 
 __all__ = ["report_of"]
@@ -45,7 +44,7 @@ def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report
         all_found = without_consequences(outcome.document, all_found, judge)
         found, count = kept(all_found, outcome.document, ignored, outcomes.codes)
         new = known.without(outcome.document, found)
-        report.objects.append(templates.located(_object(outcome, new, len(found) - len(new))))
+        report.objects.append(templates.located(_verdict(outcome, new, len(found) - len(new))))
         report.ignored += count
         report.before += len(found) - len(new)
     return report
@@ -103,12 +102,9 @@ def _note(documents: Sequence[Document], what: str) -> Problem:
     return Problem(f"{first.source}:{first.line}", "", text)
 
 
-def _object(outcome: ReviewedManifest, findings: list[Finding], known: int) -> ObjectReport:
-    document = outcome.document
-    if not outcome.reviewed:
-        return ObjectReport(document, outcome.title, Result.SKIPPED, note=outcome.unchecked)
-    refused = any(each.severity is Severity.ERROR for each in findings)
-    note = f"{known} {'finding' if known == 1 else 'findings'} as before" if known else ""
-    filled = changes(outcome.merged, outcome.mutation.object or outcome.merged, outcome.mutation.defaults)
-    verdict = Result.REFUSED if refused else Result.ACCEPTED
-    return ObjectReport(document, outcome.title, verdict, ordered(findings), note, tuple(filled), outcome.comparison)
+def _verdict(outcome: ReviewedManifest, findings: list[Finding], known: int) -> Verdict:
+    """The verdict by the findings that are new."""
+    verdict = Verdict.of(outcome, findings)
+    if not known or not verdict.checked:
+        return verdict
+    return replace(verdict, note=f"{known} {'finding' if known == 1 else 'findings'} as before")

@@ -12,8 +12,9 @@ from webhook.admission import one_line
 from webhook.admission.errors import Problem
 from webhook.cli.output import inert, inert_json
 from webhook.cli.report.machine import located
-from webhook.cli.report.report import ObjectReport, Report
+from webhook.cli.report.report import Report
 from webhook.library.findings import Finding, Severity
+from webhook.library.verdict import Verdict
 
 __all__ = ["github", "gitlab"]
 
@@ -26,7 +27,7 @@ def github(report: Report) -> Iterator[str]:
     """One workflow command for each finding; texts of users are escaped, so that they cannot be commands."""
     for each, found in report.findings():
         place = found.place
-        where = _place(each.document.source, f",line={place.line},col={place.column},endColumn={place.end}")
+        where = _place(each.source, f",line={place.line},col={place.column},endColumn={place.end}")
         title = _property(f"{found.code} {each.title}")
         text = "; help: ".join((found.text, *found.helps))
         yield f"::{found.severity} {where}title={title}::{_message(text)}"
@@ -76,9 +77,9 @@ def gitlab(report: Report) -> str:
     return inert_json(json.dumps(issues, ensure_ascii=True, indent=2))
 
 
-def _issue(each: ObjectReport, found: Finding) -> dict[str, Any]:
+def _issue(each: Verdict, found: Finding) -> dict[str, Any]:
     text = one_line("; help: ".join((found.text, *found.helps)))
-    file = each.document.source
+    file = each.source
     return _entry(text, found.code, _GITLAB[found.severity], file, found.place.line, f"{each.title}\0{found.field}")
 
 

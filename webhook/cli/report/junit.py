@@ -10,8 +10,9 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from webhook.admission import one_line
 from webhook.cli.output import inert_xml
-from webhook.cli.report.report import ObjectReport, Report, Result
+from webhook.cli.report.report import Report
 from webhook.library.findings import Finding, Severity
+from webhook.library.verdict import Result, Verdict
 
 __all__ = ["TestCase", "render", "render_cases"]
 
@@ -70,16 +71,16 @@ def _add(suite: Element, case: TestCase) -> None:
         SubElement(element, "system-out").text = _text(case.output)
 
 
-def _case(each: ObjectReport, failing: Collection[Severity]) -> TestCase:
+def _case(each: Verdict, failing: Collection[Severity]) -> TestCase:
     failures = "\n".join(_line(each, found) for found in each.findings if found.severity in failing)
     others = "\n".join(_line(each, found) for found in each.findings if found.severity not in failing)
-    note = each.note if each.verdict is Result.SKIPPED else ""
-    name = f"{each.document.line}: {each.title}"
-    return TestCase(each.document.source, name, failures, skipped=note, output=others)
+    note = each.note if each.result is Result.SKIPPED else ""
+    name = f"{each.line}: {each.title}"
+    return TestCase(each.source, name, failures, skipped=note, output=others)
 
 
-def _line(each: ObjectReport, found: Finding) -> str:
-    where = f"{each.document.source}:{found.place.line}:{found.place.column}"
+def _line(each: Verdict, found: Finding) -> str:
+    where = f"{each.source}:{found.place.line}:{found.place.column}"
     helps = "".join(f"; help: {text}" for text in found.helps)
     return one_line(f"{where}: {found.code} {found.severity}: {found.text}{helps}")
 

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from webhook.admission.errors import Problem
 from webhook.cli.output import inert_json
-from webhook.cli.report.report import ObjectReport, Report, Result
-from webhook.cli.report.tool import rule_page, version
-from webhook.library.changes import Change
+from webhook.cli.report.report import Report, rule_page
+from webhook.cli.shell.version import version
+from webhook.library.explained import Change
 from webhook.library.findings import Finding
+from webhook.library.verdict import Result, Verdict
 
 __all__ = ["API_VERSION", "document", "located", "render"]
 
@@ -53,20 +54,20 @@ def located(problem: Problem) -> tuple[str, int | None]:
     return (file, int(line)) if colon and line.isdecimal() else (problem.source, None)
 
 
-def _object(each: ObjectReport, docs: str) -> dict[str, Any]:
+def _object(each: Verdict, docs: str) -> dict[str, Any]:
     value = each.document.value
     metadata = value["metadata"] if isinstance(value.get("metadata"), dict) else {}
     named = {key: metadata[key] for key in ("namespace", "name") if isinstance(metadata.get(key), str)}
     return {
-        "file": each.document.source,
-        "line": each.document.line,
+        "file": each.source,
+        "line": each.line,
         "apiVersion": value["apiVersion"],
         "kind": value["kind"],
         **named,
-        "verdict": str(each.verdict),
+        "verdict": str(each.result),
         **{key: text for key, text in (("note", each.note), ("stamp", each.stamp)) if text},
         "findings": [_finding(found, docs) for found in each.findings],
-        "changes": [_change(change) for change in each.changes],
+        "changes": [_change(change) for change in each.filled],
     }
 
 

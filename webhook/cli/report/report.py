@@ -5,39 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 
 from webhook.admission.errors import Problem
-from webhook.library.changes import Change
+from webhook.catalog import built_in
 from webhook.library.findings import Finding, Severity
-from webhook.manifests.documents import Document
+from webhook.library.verdict import Result, Verdict
 
-__all__ = ["ObjectReport", "Report", "Result"]
-
-
-class Result(StrEnum):
-    ACCEPTED = "accepted"
-    REFUSED = "refused"
-    SKIPPED = "skipped"
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectReport:
-    """An object, the verdict, and its findings in the order of the file. ``note`` says why an object is skipped, or how
-    many of its findings are not new.
-
-    ``stamp`` is, of a stored object, what its stamp is worth: ``valid``, ``outdated`` or ``none``.
-    """
-
-    document: Document
-    title: str
-    verdict: Result
-    findings: tuple[Finding, ...] = ()
-    note: str = ""
-    changes: tuple[Change, ...] = ()
-    comparison: tuple[str, ...] = ()
-    stamp: str = ""
+__all__ = ["Report", "rule_page"]
 
 
 @dataclass(slots=True)
@@ -51,7 +26,7 @@ class Report:
     ``assumed``: the releases of operators by which objects are judged, where nothing names them, by API.
     """
 
-    objects: list[ObjectReport]
+    objects: list[Verdict]
     remarks: list[Problem] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
@@ -64,8 +39,8 @@ class Report:
     packs: Sequence[Path] = ()
     assumed: Mapping[str, str] = field(default_factory=dict)
 
-    def count(self, verdict: Result) -> int:
-        return sum(each.verdict is verdict for each in self.objects)
+    def count(self, result: Result) -> int:
+        return sum(verdict.result is result for verdict in self.objects)
 
     @property
     def checked(self) -> int:
@@ -78,15 +53,14 @@ class Report:
 
     def notes(self) -> Iterator[Problem]:
         """What is not judged: a sentence for each reason, with counts, and the first place."""
-        reasons: dict[str, list[ObjectReport]] = {}
+        reasons: dict[str, list[Verdict]] = {}
         for each in self.objects:
-            if each.verdict is Result.SKIPPED:
+            if each.result is Result.SKIPPED:
                 reasons.setdefault(each.note, []).append(each)
         for reason, objects in sorted(reasons.items()):
             kinds = Counter(f"{each.document.value['apiVersion']} {each.document.value['kind']}" for each in objects)
             named = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-            first = objects[0].document
-            yield Problem(f"{first.source}:{first.line}", "", f"not checked: {named}: {reason}")
+            yield Problem(f"{objects[0].source}:{objects[0].line}", "", f"not checked: {named}: {reason}")
         yield from self.unjudged
         if self.before:
             text = f"not reported: {self.before} {'finding' if self.before == 1 else 'findings'} as before (--all)"
@@ -101,6 +75,14 @@ class Report:
             how = f"for another release, --release {api}=RELEASE, or --crds with its definitions"
             yield Problem("", "", f"judged as of {release}: {how}")
 
-    def findings(self) -> Iterator[tuple[ObjectReport, Finding]]:
+    def findings(self) -> Iterator[tuple[Verdict, Finding]]:
         for each in self.objects:
             yield from ((each, found) for found in each.findings)
+
+
+def rule_page(code: str, docs: str) -> str:
+    """The page of a rule on the site, if its address is known; otherwise the API's page in the repository."""
+    page = next((api for api, pack in built_in().items() if code[:2] in pack.codes), "")
+    if not page:
+        return ""
+    return f"{docs.rstrip('/')}/codes/{code.lower()}.html" if docs else f"docs/rules/{page}.md"

@@ -13,13 +13,14 @@ from webhook import catalog
 from webhook.admission import GroupVersionKind
 from webhook.catalog import Catalog, KnownKind
 from webhook.cli.output import inert_json
+from webhook.cli.report.codes import KUBERNETES
 from webhook.cli.report.machine import located
-from webhook.cli.report.podcodes import KUBERNETES
-from webhook.cli.report.report import ObjectReport, Report
-from webhook.cli.report.tool import rule_page, version
+from webhook.cli.report.report import Report, rule_page
 from webhook.cli.rule import page_of
+from webhook.cli.shell.version import version
 from webhook.library.apiserver import kind_of
 from webhook.library.findings import CODES, Finding
+from webhook.library.verdict import Verdict
 
 __all__ = ["render"]
 
@@ -75,13 +76,13 @@ def _rule(code: str, loaded: Catalog, known: KnownKind | None, docs: str) -> dic
     }
 
 
-def _result(each: ObjectReport, found: Finding, rules: list[str]) -> dict[str, Any]:
-    location = _file(each.document.source, found.place.line)
+def _result(each: Verdict, found: Finding, rules: list[str]) -> dict[str, Any]:
+    location = _file(each.source, found.place.line)
     if location:
         location["physicalLocation"]["region"] |= {"startColumn": found.place.column, "endColumn": found.place.end}
     location["logicalLocations"] = [{"fullyQualifiedName": f"{each.title}: {found.field}"}]
     text = "; ".join((found.text, *found.helps))
-    identity = f"{each.document.source}\0{each.title}\0{found.code}\0{found.field}"
+    identity = f"{each.source}\0{each.title}\0{found.code}\0{found.field}"
     return {
         "ruleId": found.code,
         "ruleIndex": rules.index(found.code),

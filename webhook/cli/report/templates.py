@@ -11,8 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from webhook.cli.report.report import ObjectReport
 from webhook.library.findings import Finding
+from webhook.library.verdict import Verdict
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.files import content
@@ -33,24 +33,22 @@ class Templates:
         self._folder = folder
         self._charts: dict[str, list[Path]] | None = None
 
-    def located(self, report: ObjectReport) -> ObjectReport:
-        """The report of an object of standard input with the places of its template, if that is one of the files.
+    def located(self, verdict: Verdict) -> Verdict:
+        """The verdict about an object of standard input with the places of its template, if that is one of the files.
 
         A template has no line for each line that is made of it. The place is the line with the same key, or the nearest
         one above it.
         """
-        file = self._file(report.document) if report.document.source == "stdin" else None
-        piece = report.document.piece
+        file = self._file(verdict.document) if verdict.source == "stdin" else None
+        piece = verdict.document.piece
         text = "" if file is None else _text(file)
         if file is None or piece is None or not text:
-            return report
+            return verdict
         lines = _Lines(text, piece)
-        found = tuple(replace(each, place=lines.place(each)) for each in report.findings)
-        shown = Path(os.path.relpath(file, self._folder))
-        document = Document(
-            str(shown), lines.line(report.document.line), report.document.value, Piece(text, 0, len(text), 0)
-        )
-        return replace(report, document=document, findings=found)
+        findings = tuple(replace(each, place=lines.place(each)) for each in verdict.findings)
+        source, line = os.path.relpath(file, self._folder), lines.line(verdict.line)
+        document = Document(source, line, verdict.document.value, Piece(text, 0, len(text), 0))
+        return replace(verdict, document=document, source=source, line=line, findings=findings)
 
     def _file(self, document: Document) -> Path | None:
         """The template of an object; None if it is not known, or that of a chart elsewhere."""

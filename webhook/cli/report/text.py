@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final, TextIO
 
 from webhook.cli.output import printable, say
-from webhook.cli.report.report import ObjectReport, Report, Result
-from webhook.cli.report.tool import rule_page
+from webhook.cli.report.report import Report, rule_page
 from webhook.library.findings import Finding, Severity
+from webhook.library.verdict import Result, Verdict
 
 __all__ = ["Style", "lines", "summary"]
 
@@ -56,7 +56,7 @@ def lines(report: Report, style: Style, *, quiet: bool, changes: bool, verbose: 
             ": ".join(part for part in (remark.path, remark.message) if part)
         )
     for each in report.objects:
-        if not each.findings and (quiet or (each.verdict is Result.SKIPPED and not verbose)):
+        if not each.findings and (quiet or (each.result is Result.SKIPPED and not verbose)):
             continue
         yield _head(each, style)
         for found in each.findings:
@@ -68,14 +68,14 @@ def lines(report: Report, style: Style, *, quiet: bool, changes: bool, verbose: 
         yield from (printable(f"{each}: not read") for each in report.unread)
 
 
-def _head(each: ObjectReport, style: Style) -> str:
-    where = printable(f"{each.document.source}:{each.document.line}: {each.title}: ")
-    word = each.verdict.upper() if each.verdict is Result.REFUSED else each.verdict
-    return f"{where}{style.paint(_VERDICTS[each.verdict], word)}{printable(f': {each.note}') if each.note else ''}"
+def _head(each: Verdict, style: Style) -> str:
+    where = printable(f"{each.source}:{each.line}: {each.title}: ")
+    word = each.result.upper() if each.result is Result.REFUSED else each.result
+    return f"{where}{style.paint(_VERDICTS[each.result], word)}{printable(f': {each.note}') if each.note else ''}"
 
 
-def _finding(each: ObjectReport, found: Finding, style: Style) -> Iterator[str]:
-    where = style.paint("bold", f"{each.document.source}:{found.place.line}:{found.place.column}")
+def _finding(each: Verdict, found: Finding, style: Style) -> Iterator[str]:
+    where = style.paint("bold", f"{each.source}:{found.place.line}:{found.place.column}")
     code = style.paint("bold", found.code)
     yield f"{where}: {code} {style.paint(_OF[found.severity], found.severity)}: {printable(found.text)}"
     if style.excerpts:
@@ -83,7 +83,7 @@ def _finding(each: ObjectReport, found: Finding, style: Style) -> Iterator[str]:
     yield from (f"  {style.paint('cyan', 'help')}: {printable(text)}" for text in found.helps)
 
 
-def _excerpt(each: ObjectReport, found: Finding, style: Style) -> Iterator[str]:
+def _excerpt(each: Verdict, found: Finding, style: Style) -> Iterator[str]:
     """The line of the file, and a caret below each character of the key."""
     text = each.document.text_of(found.place.line)
     shown = printable(text[:_WIDTH].replace("\t", " "))
@@ -96,9 +96,9 @@ def _excerpt(each: ObjectReport, found: Finding, style: Style) -> Iterator[str]:
     yield style.paint("dim", f"{'':>5} | ") + " " * start + style.paint(_OF[found.severity], "^" * width)
 
 
-def _changes(each: ObjectReport, style: Style) -> Iterator[str]:
+def _changes(each: Verdict, style: Style) -> Iterator[str]:
     """What the gate and the schema fill in, each with its reason."""
-    for change in each.changes:
+    for change in each.filled:
         sign, colour = _SIGNS[change.operation]
         value = "" if change.operation == "remove" else f": {json.dumps(change.value, ensure_ascii=False)}"
         reason = f"{change.reason} ({change.code})" if change.code else change.reason

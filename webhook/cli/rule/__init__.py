@@ -10,19 +10,16 @@ from typing import Final
 
 from webhook import catalog
 from webhook.catalog import Catalog, KnownKind, forms
-from webhook.cli import choices
-from webhook.cli.exits import GOOD, USAGE
+from webhook.cli import GOOD, USAGE, choices
 from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
-from webhook.cli.report.ignoring import unknown
-from webhook.cli.report.podcodes import KUBERNETES, pod_code, retired
-from webhook.cli.rule.found import Found, all_rules, example, place, repairs, rules
-from webhook.cli.rule.shown import Shown, shown, yaml_of
+from webhook.cli.report.codes import KUBERNETES, pod_code, retired, unknown
+from webhook.cli.rule.shown import RuleForm, Shown, all_rules, example_of, place, repairs, rules, yaml_of
 from webhook.cli.shell.parser import Commands, command
 from webhook.library.findings import CODES
 from webhook.policy import Action, DefaultRule, Expression, FactValue, ValidationRule
 
-__all__ = ["Found", "Shown", "add_parser", "explained", "page_of", "run", "without_rule", "yaml_of"]
+__all__ = ["RuleForm", "Shown", "add_parser", "explained", "page_of", "run", "without_rule", "yaml_of"]
 
 
 def add_parser(commands: Commands) -> None:
@@ -49,8 +46,8 @@ def run(options: argparse.Namespace) -> int:
         print("\n".join(_list(loaded)))
         return GOOD
     code = options.code.upper()
-    if found := list(rules(code, loaded)):
-        print("\n\n".join("\n".join(_told(each, loaded, source=options.source)) for each in found))
+    if forms_of_code := list(rules(code, loaded)):
+        print("\n\n".join("\n".join(_page(form, loaded, source=options.source)) for form in forms_of_code))
         return GOOD
     said = unknown(options.code, [*sorted(loaded.codes()), *KUBERNETES, *CODES])
     letters = {each for pack in loaded.packs.values() for each in pack.codes}
@@ -59,21 +56,15 @@ def run(options: argparse.Namespace) -> int:
     return USAGE
 
 
-def _told(found: Found, loaded: Catalog, *, source: bool) -> Iterator[str]:
-    return _sources(*found) if source else _explain(found, _example(found, loaded))
+def _page(form: RuleForm, loaded: Catalog, *, source: bool) -> Iterator[str]:
+    return _sources(*form) if source else _explain(form, example_of(form, loaded))
 
 
-def _example(found: Found, loaded: Catalog) -> Shown | None:
-    case = example(found, loaded)
-    return None if case is None else shown(case, loaded)
-
-
-def explained(loaded: Catalog) -> Iterator[tuple[Found, Shown | None]]:
+def explained(loaded: Catalog) -> Iterator[tuple[RuleForm, Shown | None]]:
     """Every rule, with its example."""
-    known = list(repairs(sorted({known.api for known in loaded.kinds.values()}), loaded))
-    for each in all_rules(loaded):
-        case = example(each, loaded, known)
-        yield each, None if case is None else shown(case, loaded)
+    known_repairs = list(repairs(sorted({known.api for known in loaded.kinds.values()}), loaded))
+    for form in all_rules(loaded):
+        yield form, example_of(form, loaded, known_repairs)
 
 
 def without_rule() -> dict[str, list[str]]:
@@ -83,11 +74,12 @@ def without_rule() -> dict[str, list[str]]:
 
 def page_of(code: str, known: KnownKind, loaded: Catalog) -> tuple[str, str]:
     """A sentence about the rule of a kind, and its page without the example; "" if the kind has no such rule."""
-    found = ((rule, form) for form in forms(loaded) for rule in form.kinds[known.gvk].policy.rules if rule.code == code)
-    for rule, form in found:
-        sentence = f"{' '.join(rule.docs.split()).partition('. ')[0].rstrip('.')}."
-        more = f"`modelgate rule {code}` shows an object in which it fires, and the same object repaired."
-        return sentence, "\n".join((*_explain(Found(rule, form.kinds[known.gvk], form), None), "", more))
+    for catalog_form in forms(loaded) if code in known.codes else ():
+        known = catalog_form.kinds[known.gvk]
+        for rule in (each for each in known.policy.rules if each.code == code):
+            sentence = f"{' '.join(rule.docs.split()).partition('. ')[0].rstrip('.')}."
+            more = f"`modelgate rule {code}` shows an object in which it fires, and the same object repaired."
+            return sentence, "\n".join((*_explain(RuleForm(rule, known, catalog_form), None), "", more))
     return "", ""
 
 
@@ -104,17 +96,17 @@ def _list(loaded: Catalog) -> Iterator[str]:
     yield from (f"{code}  a finding without a rule" for code in CODES)
 
 
-def _explain(found: Found, example: Shown | None) -> Iterator[str]:
-    rule, gvk = found.rule, found.known.gvk
-    yield f"{rule.code}: {found.names} ({gvk.group}/{gvk.version}), {found.where or 'the object'}"
-    if found.releases:
-        yield f"Valid for {found.releases}."
+def _explain(form: RuleForm, example: Shown | None) -> Iterator[str]:
+    rule, gvk = form.rule, form.known.gvk
+    yield f"{rule.code}: {form.names} ({gvk.group}/{gvk.version}), {form.where or 'the object'}"
+    if form.releases:
+        yield f"Valid for {form.releases}."
     yield ""
     if isinstance(rule, DefaultRule):
         yield f"Sets {rule.path} where it is absent: {rule.because}."
     else:
         strict = ", a denial under the strict profile" if rule.strict else ""
-        yield f"{'A denial' if rule.action is Action.DENY else 'A warning'}{strict}. {found.of_files}".rstrip()
+        yield f"{'A denial' if rule.action is Action.DENY else 'A warning'}{strict}. {form.of_files}".rstrip()
     if rule.docs:
         yield f"\n{fill(rule.docs, 100)}"
     if example is not None:

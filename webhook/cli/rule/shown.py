@@ -1,20 +1,132 @@
-"""What a page shows of an example: both objects, and what else is needed."""
+"""What a page shows of a rule: its forms in the releases, and the case in which it fires, with the repaired one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any, NamedTuple
 
 import yaml
 
+from webhook.admission import GroupVersionKind
 from webhook.admission.stamp import ANNOTATION
-from webhook.catalog import Catalog
-from webhook.cli.cases import Case, written
-from webhook.cli.rule.repairs import Example, needed_objects, said
+from webhook.catalog import Catalog, KnownKind, forms
+from webhook.cli.cases import Case, is_about, written
+from webhook.cli.rule.repairs import Example, needed_objects, run_example, said
+from webhook.cli.test import read_cases
 from webhook.facts.settings import DEFAULT_SETTINGS
+from webhook.policy import Action, DefaultRule, ValidationRule
+from webhook.policy.ranges import Range
 
-__all__ = ["Shown", "shown", "yaml_of"]
+__all__ = ["RuleForm", "Shown", "all_rules", "example_of", "place", "repairs", "rules", "shown", "yaml_of"]
+
+
+class RuleForm(NamedTuple):
+    """A rule, in a catalog of a release that it is true of."""
+
+    rule: DefaultRule | ValidationRule
+    known: KnownKind
+    loaded: Catalog
+
+    @property
+    def kinds(self) -> list[KnownKind]:
+        """The kinds that have the rule."""
+        code = self.rule.code
+        return [
+            self.loaded.kinds[gvk] for gvk in _having(code, self.loaded) if code in self.loaded.kinds[gvk].policy.codes
+        ]
+
+    @property
+    def names(self) -> str:
+        """The names of its kinds."""
+        return " and ".join(each.gvk.kind for each in self.kinds)
+
+    @property
+    def where(self) -> str:
+        """The place; of a rule with several places, all that its kinds have. "" for the whole object."""
+        return place(self.rule, self.kinds)
+
+    @property
+    def releases(self) -> str:
+        """The operator and its releases that the rule is true of, in words; "" if none are named."""
+        if not self.rule.operator:
+            return self.known.policy.operator
+        known = self.known.pack.releases
+        return f"{self.known.in_force.operator} {Range.parse(self.rule.operator).words(known)}"
+
+    @property
+    def of_files(self) -> str:
+        """That a denial about another object is a warning, if only files are known; "" of any other rule."""
+        rule = self.rule
+        if isinstance(rule, DefaultRule) or rule.unseen is None or not (rule.strict or rule.action is Action.DENY):
+            return ""
+        return "Of files alone it is a warning where the other object is not among them: that may be in the cluster."
+
+
+def place(rule: DefaultRule | ValidationRule, kinds: Iterable[KnownKind]) -> str:
+    """The places of a rule in these kinds."""
+    if isinstance(rule, DefaultRule):
+        return str(rule.path)
+    same = (each for known in kinds for each in known.policy.validations if each.code == rule.code)
+    return ", ".join(dict.fromkeys(str(each.at) for each in same))
+
+
+def all_rules(loaded: Catalog, code: str = "") -> Iterator[RuleForm]:
+    """Every rule of every release, or those with a code: of those with one code and one range, the first.
+
+    Of the rules of a code, only their kinds are compiled.
+    """
+    seen: set[tuple[str, str]] = set()
+    kinds = _having(code, loaded) if code else [*loaded.kinds]
+    for form in forms(loaded) if kinds else ():
+        for known in map(form.kinds.__getitem__, kinds):
+            for rule in known.policy.rules:
+                if code in {"", rule.code} and (rule.code, rule.operator) not in seen:
+                    seen.add((rule.code, rule.operator))
+                    yield RuleForm(rule, known, form)
+
+
+def rules(code: str, loaded: Catalog) -> Iterator[RuleForm]:
+    """The rules with a code: several, if they are true of different releases."""
+    shown_ranges = set[str | None]()
+    for form in all_rules(loaded, code):
+        yield form
+        shown_ranges.add(form.rule.operator or None)
+        if shown_ranges == set(_ranges(form)):
+            return
+
+
+def _having(code: str, loaded: Catalog) -> list[GroupVersionKind]:
+    """The kinds that have a rule with a code, in any release."""
+    return [gvk for gvk in loaded.kinds if code in loaded.uncompiled(gvk).codes]
+
+
+def _ranges(form: RuleForm) -> Iterator[str | None]:
+    """The ranges of all forms of a rule; None of one without."""
+    for source in form.known.sources:
+        yield from (rule.operator for rule in source.document.spec.rules if rule.code == form.rule.code)
+
+
+Repair = tuple[str, Case, GroupVersionKind]
+"""A code that a case has a repair for, with the case and its kind."""
+
+
+def example_of(form: RuleForm, loaded: Catalog, known_repairs: Iterable[Repair] | None = None) -> Shown | None:
+    """The case of the API that has a repair for the rule: for its code, under a release that it is true of."""
+    rule, known, _ = form
+    for code, case, gvk in repairs([known.api], loaded, rule.code) if known_repairs is None else known_repairs:
+        if code == rule.code and is_about(case, loaded.uncompiled(gvk), rule, loaded):
+            return shown(run_example(code, case, loaded.kinds[gvk], loaded), loaded)
+    return None
+
+
+def repairs(apis: Iterable[str], loaded: Catalog, code: str = "") -> Iterator[Repair]:
+    """Each code that a case of these APIs has a repair for; with a ``code``, from the files alone that name it."""
+    for document in read_cases([loaded.packs[api].folder for api in apis], loaded, code):
+        target = document.target
+        gvk = GroupVersionKind(target.group, target.version, target.kind)
+        for case in document.cases:
+            yield from ((repaired, case, gvk) for repaired in case.repairs)
 
 
 class Shown(NamedTuple):

@@ -9,21 +9,19 @@ from typing import Final
 
 from reconciler import audit
 from webhook.admission.errors import CatalogError, DocumentError, Problem, SettingsError
-from webhook.cli import choices
-from webhook.cli.columns import terminal_width
-from webhook.cli.exits import FINDINGS, GOOD
+from webhook.cli import FINDINGS, GOOD, choices
 from webhook.cli.input.cluster import add_cluster, connected
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import FAILING, add_output, add_paths, add_rules
-from webhook.cli.report import text
-from webhook.cli.report.formats import BY_FILE, FORMATS, rendered
-from webhook.cli.report.ignoring import known_codes
+from webhook.cli.report import BY_FILE, FORMATS, rendered, text
+from webhook.cli.report.codes import known_codes
 from webhook.cli.report.text import Style
 from webhook.cli.scan import openreports, table
 from webhook.cli.scan.cluster import Cluster
 from webhook.cli.scan.files import Files
 from webhook.cli.scan.judging import Scan, Source
 from webhook.cli.shell.parser import Commands, command, unknown_kind
+from webhook.cli.terminal import terminal_width
 from webhook.cluster import Reader
 from webhook.engine.audit import Rules
 from webhook.library.findings import Severity

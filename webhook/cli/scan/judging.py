@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, Protocol, TextIO
 
 from webhook.admission import Cause
 from webhook.admission.errors import ModelgateError, Problem
 from webhook.catalog import Deviation
 from webhook.cli.output import say
-from webhook.cli.report.ignoring import kept
-from webhook.cli.report.report import ObjectReport, Report, Result
+from webhook.cli.report.omitted import kept
+from webhook.cli.report.report import Report
 from webhook.cluster.view import ClusterView
 from webhook.engine.audit import Rules, Standing, Verdict, judge
-from webhook.library.findings import Finding, Severity, findings_of, ordered
+from webhook.library.findings import Finding, Severity, findings_of
 from webhook.library.review import title_of
+from webhook.library.verdict import Verdict as ObjectVerdict
 from webhook.manifests.documents import Document
 
 __all__ = ["STAMPS", "Judged", "Scan", "Source", "StoredObject"]
@@ -61,7 +62,7 @@ class Judged:
 
     value: dict[str, Any]
     verdict: Verdict
-    report: ObjectReport
+    report: ObjectVerdict
 
 
 class Scan:
@@ -114,10 +115,10 @@ class Scan:
         self.counts["ignored"] += count
         warnings = tuple(each_ for each_ in verdict.warnings if Finding.of_warning(each_, each.document) in findings)
         verdict = verdict._replace(causes=causes, warnings=warnings)
-        word = Result.REFUSED if causes else Result.ACCEPTED
-        stamp = STAMPS[verdict.standing]
-        title = title_of(each.value)
-        report = ObjectReport(each.document, title, word, ordered(findings), stamp=stamp)
+        title, stamp = title_of(each.value), STAMPS[verdict.standing]
+        report = replace(
+            ObjectVerdict.of_document(each.document, findings), title=title, object=each.value, stamp=stamp
+        )
         return Judged(each.value, verdict, report)
 
     def _count(self, found: Judged) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from webhook.cli.columns import aligned
 from webhook.cli.output import printable
 from webhook.cli.report.text import Style
 from webhook.cli.scan.judging import Judged
+from webhook.cli.terminal import aligned
 from webhook.library.findings import Severity
 
 __all__ = ["lines"]

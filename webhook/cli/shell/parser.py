@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
-from webhook.cli import ALIASES, COMMANDS
-from webhook.cli.exits import USAGE
+from webhook.cli import ALIASES, COMMANDS, USAGE
 from webhook.cli.output import say
 
 if TYPE_CHECKING:

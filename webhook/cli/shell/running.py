@@ -14,8 +14,7 @@ from typing import Final
 from webhook.admission.errors import LoadError, ModelgateError, SettingsError
 from webhook.cel import GrammarUnavailable
 from webhook.cel.syntax import celpython
-from webhook.cli import ALIASES, COMMANDS
-from webhook.cli.exits import FAILED, GOOD, PIPE, USAGE
+from webhook.cli import ALIASES, COMMANDS, FAILED, GOOD, PIPE, USAGE
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Parser, command
 

@@ -1,4 +1,4 @@
-"""Certificates: what the API server trusts, and what the gate serves."""
+"""Checks of certificates: the bundles that the API server trusts, and the Secret that the gate serves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Final
 
 from certs import pem
-from webhook.cli.doctor.finding import Finding
+from webhook.cli.doctor.finding import Finding, finding
 from webhook.cli.doctor.snapshot import Installation, named
 
 __all__ = ["check"]
@@ -31,15 +31,15 @@ def check(found: Installation) -> Iterator[Finding]:
             injected = "cert-manager.io/inject-ca-from" in (each["metadata"].get("annotations") or {})
             if not text:
                 if found.snapshot.cluster is not None or not injected:
-                    yield Finding("bundle-missing", about, "caBundle is empty")
+                    yield finding("bundle-missing", about, "caBundle is empty")
                 continue
             bundles[about] = pem.parse(_decoded(text))
             if not bundles[about]:
-                yield Finding("bundle-missing", about, "caBundle contains no certificate")
+                yield finding("bundle-missing", about, "caBundle contains no certificate")
             elif not pem.alive(bundles[about], found.snapshot.now):
-                yield Finding("bundle-expired", about, "every certificate in caBundle has expired")
+                yield finding("bundle-expired", about, "every certificate in caBundle has expired")
     if len({frozenset(each) for each in bundles.values()}) > 1:
-        yield Finding(
+        yield finding(
             "bundle-differs", f"release {found.instance}", f"caBundle differs between {' and '.join(bundles)}"
         )
     if found.snapshot.cluster is not None and not found.snapshot.read_only:
@@ -52,23 +52,23 @@ def _secret(found: Installation, bundles: dict[str, pem.Certificates]) -> Iterat
     secret = found.snapshot.find("Secret", name, found.namespace)
     if secret is None:
         if not any(name in each for each in found.snapshot.unread):
-            yield Finding("secret-missing", about, "the Secret does not exist")
+            yield finding("secret-missing", about, "the Secret does not exist")
         return
     certificates = pem.parse(_decoded((secret.get("data") or {}).get("tls.crt", "")))
     if not certificates or not (secret.get("data") or {}).get("tls.key"):
-        yield Finding("secret-unusable", about, "it holds no certificate with its key")
+        yield finding("secret-unusable", about, "it holds no certificate with its key")
         return
     first = certificates[0]
     if first.not_valid_after_utc <= now:
-        yield Finding("secret-unusable", about, f"its certificate ended on {first.not_valid_after_utc:%Y-%m-%d}")
+        yield finding("secret-unusable", about, f"its certificate ended on {first.not_valid_after_utc:%Y-%m-%d}")
     elif found.mode == "own" and first.not_valid_after_utc - now < _SOON:
-        yield Finding(
+        yield finding(
             "ca-ends", about, f"the CA ends on {first.not_valid_after_utc:%Y-%m-%d} and is not being replaced"
         )
     for webhook, bundle in bundles.items():
         trusted = first in bundle if found.mode == "own" else any(pem.signed(first, each) for each in bundle)
         if bundle and not trusted:
-            yield Finding("bundle-untrusting", webhook, f"caBundle does not trust the certificate in {about}")
+            yield finding("bundle-untrusting", webhook, f"caBundle does not trust the certificate in {about}")
 
 
 def _guard(found: Installation) -> Iterator[Finding]:
@@ -83,7 +83,7 @@ def _guard(found: Installation) -> Iterator[Finding]:
         if bound and any(f"'{account}'" in condition["expression"] for condition in conditions):
             return
     if not any("policies" in each for each in found.snapshot.unread):
-        yield Finding("guard-missing", f"account {account}", "no admission policy restricts what it may patch")
+        yield finding("guard-missing", f"account {account}", "no admission policy restricts what it may patch")
 
 
 def _decoded(text: str) -> bytes:

@@ -1,17 +1,32 @@
-"""The webhook configurations: present, about the right kinds, and no danger for the cluster."""
+"""How the API server reaches the gate: webhook configurations, also left-over ones, Services and NetworkPolicies.
+
+Configurations must be present, for the right kinds, and no danger for the cluster.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, Final
 
 from webhook.catalog import Catalog
-from webhook.cli.doctor.finding import Finding
-from webhook.cli.doctor.snapshot import COMPONENT, INSTANCE, NAME, Installation, Object, named, selects
+from webhook.cli.doctor.finding import Finding, finding
+from webhook.cli.doctor.snapshot import (
+    COMPONENT,
+    INSTANCE,
+    NAME,
+    WEBHOOKS,
+    Installation,
+    Object,
+    Snapshot,
+    called,
+    is_ours,
+    named,
+    selects,
+)
 from webhook.policy import Profile
 
-__all__ = ["check"]
+__all__ = ["check", "check_leftovers", "check_network"]
 
 _VITAL: Final = (
     ("", "pods"),
@@ -43,11 +58,11 @@ def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
         own = {each["metadata"]["name"]: each for each in configurations if each["kind"] == kind}
         for name in sorted(found.published(kind) - own.keys()):
-            yield Finding("configuration-missing", f"{kind} {name}", "the configuration does not exist")
+            yield finding("configuration-missing", f"{kind} {name}", "the configuration does not exist")
         if found.name in own:
             yield from _kinds(own[found.name], found, catalog)
     if found.flags().profile == Profile.AUDIT:
-        yield Finding("only-warns", named(found.gate), "its profile is audit")
+        yield finding("only-warns", named(found.gate), "its profile is audit")
     for each in configurations:
         for webhook in filter(lambda one: one.get("rules"), each.get("webhooks") or []):
             yield from _webhook(each, webhook, found)
@@ -68,7 +83,7 @@ def _kinds(configuration: Object, found: Installation, catalog: Catalog) -> Iter
         }
         if gvk.group in found.groups() and not ({"CREATE", "UPDATE"} <= operations or "*" in operations):
             what = f"no rule of the webhook is about creations and updates of {plural}.{gvk.group}/{gvk.version}"
-            yield Finding("kind-not-guarded", named(configuration), what)
+            yield finding("kind-not-guarded", named(configuration), what)
 
 
 def _webhook(configuration: Object, webhook: Object, found: Installation) -> Iterator[Finding]:
@@ -76,22 +91,22 @@ def _webhook(configuration: Object, webhook: Object, found: Installation) -> Ite
     for group, plural in _vital(webhook, found):
         what = f"its rules match {plural}{'.' if group else ''}{group}"
         if configuration["metadata"]["name"] == found.name:
-            yield Finding("rule-too-wide", about, what)
+            yield finding("rule-too-wide", about, what)
         elif webhook.get("failurePolicy") == "Fail" and plural != "deployments":
-            yield Finding(
+            yield finding(
                 "lock-out", about, f"{what} in the namespaces of the cluster or of the gate, and it fails closed"
             )
     if configuration["metadata"]["name"] == found.name:
         if configuration["kind"].startswith("Validating") and webhook.get("failurePolicy") == "Ignore":
-            yield Finding("fails-open", about, "failurePolicy is Ignore")
+            yield finding("fails-open", about, "failurePolicy is Ignore")
         for narrows in ("namespaceSelector", "objectSelector"):
             if webhook.get(narrows):
-                yield Finding("namespace-excluded", about, f"it has a {narrows}")
+                yield finding("namespace-excluded", about, f"it has a {narrows}")
         for each in webhook.get("matchConditions") or []:
             if each["name"] != _CONDITION:
-                yield Finding("namespace-excluded", about, f"it has a matchCondition {each['name']}")
+                yield finding("namespace-excluded", about, f"it has a matchCondition {each['name']}")
     if webhook.get("timeoutSeconds", _LONG) > _LONG:
-        yield Finding("timeout-long", about, f"timeoutSeconds is {webhook['timeoutSeconds']}")
+        yield finding("timeout-long", about, f"timeoutSeconds is {webhook['timeoutSeconds']}")
 
 
 def _vital(webhook: Object, found: Installation) -> Iterator[tuple[str, str]]:
@@ -106,22 +121,22 @@ def _vital(webhook: Object, found: Installation) -> Iterator[tuple[str, str]]:
 
 
 def _service(configuration: Object, webhook: Object, found: Installation) -> Iterator[Finding]:
-    called = webhook["clientConfig"]["service"]
-    service = found.snapshot.find("Service", called["name"], called["namespace"])
-    about = f"Service {called['namespace']}/{called['name']}"
+    target = webhook["clientConfig"]["service"]
+    service = found.snapshot.find("Service", target["name"], target["namespace"])
+    about = f"Service {target['namespace']}/{target['name']}"
     if service is None:
-        yield Finding("service-wrong", about, f"it does not exist, but {named(configuration)} calls it")
+        yield finding("service-wrong", about, f"it does not exist, but {named(configuration)} calls it")
         return
     ports = {port["port"]: port for port in service["spec"].get("ports") or []}
-    port = ports.get(called.get("port", 443))
+    port = ports.get(target.get("port", 443))
     if port is None:
-        yield Finding("service-wrong", about, f"it has no port {called.get('port', 443)}, which is called")
+        yield finding("service-wrong", about, f"it has no port {target.get('port', 443)}, which is called")
     labels = found.gate["spec"]["template"]["metadata"].get("labels") or {}
     if not service["spec"].get("selector") or not service["spec"]["selector"].items() <= labels.items():
-        yield Finding("service-wrong", about, "its selector does not match the pods of the gate")
+        yield finding("service-wrong", about, "its selector does not match the pods of the gate")
     served = {"https", found.flags().port}
     if port is not None and port.get("targetPort", port["port"]) not in served:
-        yield Finding(
+        yield finding(
             "service-wrong", about, f"targetPort is {port.get('targetPort')}, but the gate serves {found.flags().port}"
         )
 
@@ -138,8 +153,53 @@ def _second(found: Installation) -> Iterator[Finding]:
         }
         if both := sorted(groups & found.groups()):
             what = f"it is of release {labels.get(INSTANCE)}, and guards {', '.join(both)}, too"
-            yield Finding("second-gate", named(each), what)
+            yield finding("second-gate", named(each), what)
 
 
 def _covers(rule: Object, group: str, plural: str) -> bool:
     return bool({group, "*"} & set(rule["apiGroups"])) and bool({plural, "*", "*/*"} & set(rule["resources"]))
+
+
+def check_leftovers(snapshot: Snapshot, installations: Sequence[Installation]) -> Iterator[Finding]:
+    """What an upgrade that failed, or a removed release, has left.
+
+    ``installations`` are those of all namespaces: a configuration is left over if it calls none of them.
+    """
+    gates = {(each.namespace, each.name) for each in installations}
+    for each in snapshot.of(*WEBHOOKS):
+        if is_ours(each) and not called(each) & gates:
+            yield _left(each, "its release has no gate any more")
+        elif any(one.has_left(each) for one in installations):
+            yield _left(each, "the release does not have it today, so an upgrade that failed has left it")
+
+
+def _left(configuration: Object, why: str) -> Finding:
+    closed = any(hook.get("failurePolicy", "Fail") == "Fail" for hook in configuration.get("webhooks") or [])
+    effect = "; what it matches is refused when the gate does not answer" if closed else ""
+    delete = f"kubectl delete {configuration['kind'].lower()} {configuration['metadata']['name']}"
+    return finding("left-over", named(configuration), f"{why}{effect}: {delete}")
+
+
+def check_network(found: Installation) -> Iterator[Finding]:
+    """The ports that policies open add up: a finding only if policies select the pods and none opens the port."""
+    labels = found.gate["spec"]["template"]["metadata"].get("labels") or {}
+    about_us = [
+        each
+        for each in found.snapshot.of("NetworkPolicy", namespace=found.namespace)
+        if selects(each["spec"].get("podSelector") or {}, labels)
+        and "Ingress" in each["spec"].get("policyTypes", ["Ingress"])
+    ]
+    port = found.flags().port
+    if about_us and not any(_opens(rule, port) for each in about_us for rule in each["spec"].get("ingress") or []):
+        names = " and ".join(named(each) for each in about_us)
+        yield finding("network-closed", names, f"port {port} of the gate is open to no caller")
+
+
+def _opens(rule: Object, wanted: int) -> bool:
+    ports: list[dict[str, Any]] = rule.get("ports") or [{}]
+    return any(
+        each.get("protocol", "TCP") == "TCP"
+        and (each.get("port") in {None, wanted, "https"} or each["port"] <= wanted <= each.get("endPort", each["port"]))
+        for each in ports
+        if not isinstance(each.get("port"), str) or each["port"] == "https"
+    )

@@ -1,15 +1,35 @@
-"""The definitions of the covered kinds: installed, of a known shape, and with one writer of the status."""
+"""The covered kinds: their definitions are installed, of a known shape and with one writer of the status, and a dry run
+of two objects of each API is answered as it should be: one comes back stamped, one is refused or warned of.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
-from webhook.catalog import Catalog, built_in, groups_of, with_installed
-from webhook.cli.doctor.finding import Finding
-from webhook.cli.doctor.snapshot import Installation, named
+from webhook.admission.stamp import ANNOTATION
+from webhook.catalog import POLICIES, Catalog, KnownKind, built_in, groups_of, with_installed
+from webhook.cli.cases import Case, written
+from webhook.cli.doctor.finding import Finding, finding
+from webhook.cli.doctor.snapshot import Installation, Object, named
+from webhook.cli.test import read_cases
+from webhook.cluster import MemoryView
+from webhook.engine import Options
+from webhook.facts.settings import DEFAULT_SETTINGS
+from webhook.library.review import decide
+from webhook.policy import MISSING, Profile
 
-__all__ = ["check"]
+__all__ = ["Trial", "check", "check_trials", "trial_of"]
+
+_NAME: Final = "modelgate-doctor"
+
+
+class Trial(NamedTuple):
+    """A kind, an object of which no rule says anything, and one that a rule of the gate refuses or warns of."""
+
+    known: KnownKind
+    good: Object
+    bad: Object
 
 
 def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
@@ -23,10 +43,10 @@ def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
     for each in with_installed(catalog, documents, absent=absent)[1]:
         about = f"CustomResourceDefinition {catalog.kinds[each.kind].plural}.{each.kind.group}"
         if each.unserved:
-            yield Finding("definition-unserved", about, f"it does not serve {each.kind.version}")
+            yield finding("definition-unserved", about, f"it does not serve {each.kind.version}")
         elif each.is_notable:
             writer = _writer(installed.get(about.rpartition(" ")[2], {}))
-            yield Finding("definition-differs", about, f"{each}{writer}")
+            yield finding("definition-differs", about, f"{each}{writer}")
 
 
 def _missing(found: Installation, catalog: Catalog, installed: Collection[str]) -> Iterator[Finding]:
@@ -37,9 +57,9 @@ def _missing(found: Installation, catalog: Catalog, installed: Collection[str]) 
         own = [each for each in names if each.endswith(f".{group}")]
         absent = [each for each in own if each not in installed and each not in unread]
         if absent and len(absent) < len(own):
-            yield Finding("definition-missing", f"API group {group}", f"not installed: {', '.join(absent)}")
+            yield finding("definition-missing", f"API group {group}", f"not installed: {', '.join(absent)}")
     if not any(each in installed or each in unread for each in names):
-        yield Finding("definition-missing", "the cluster", "no definition of a covered kind is installed")
+        yield finding("definition-missing", "the cluster", "no definition of a covered kind is installed")
 
 
 def _writer(definition: Mapping[str, Any]) -> str:
@@ -59,4 +79,81 @@ def _operators(found: Installation) -> Iterator[Finding]:
             theirs = [image for image in images if any(word in image for word in built_in()[api].images)]
             if theirs:
                 what = f"the operator of {api} ({theirs[0]}) runs, and reconciler.apis.{api} is true"
-                yield Finding("operator-beside", named(each), what)
+                yield finding("operator-beside", named(each), what)
+
+
+def check_trials(found: Installation, catalog: Catalog) -> Iterator[Finding]:
+    if found.snapshot.cluster is None or found.snapshot.read_only:
+        return
+    definitions, absent = found.snapshot.definitions(catalog)
+    ruling = with_installed(catalog, definitions, absent=absent)[0]
+    installed = {each["metadata"]["name"] for each in definitions}
+    for api, pack in built_in().items():
+        if found.groups().isdisjoint(pack.groups):
+            continue
+        trial = trial_of(api, ruling, installed, Options(Profile(found.flags().profile)), catalog)
+        if trial is not None:
+            yield from _tried(trial, found)
+
+
+def trial_of(api: str, ruling: Catalog, installed: set[str], options: Options, catalog: Catalog) -> Trial | None:
+    """A trial of the first installed kind for which the cases of the policies have one under the definitions there.
+
+    ``api`` is the folder of the API's policies, ``ruling`` the ``catalog`` by the installed definitions, whose names
+    are ``installed``.
+    """
+    for table in read_cases([POLICIES.joinpath(api)], catalog):
+        known = next((each for gvk, each in ruling.kinds.items() if gvk.kind == table.target.kind), None)
+        if known is None or f"{known.plural}.{known.gvk.group}" not in installed:
+            continue
+        trial = _among(table.cases, known, ruling, options)
+        if trial is not None:
+            return trial
+    return None
+
+
+def _among(cases: Iterable[Case], known: KnownKind, ruling: Catalog, options: Options) -> Trial | None:
+    """The first good object of the cases and the first bad one, by the engine itself: better refused than warned of."""
+    good, refused, warned = list[Object](), list[Object](), list[Object]()
+    for case in filter(_is_plain, cases):
+        request, _, decision = decide(written(case, known), None, known, ruling, MemoryView(), options, assigned=True)
+        obj = request.object or {}
+        codes = [*(each.code for each in decision.causes), *(each.code for each in decision.warnings)]
+        if not codes:
+            good.append(obj)
+        elif all(codes):
+            (refused if decision.causes else warned).append(obj)
+        if good and refused:
+            break
+    bad = refused or warned
+    return Trial(known, good[0], bad[0]) if good and bad else None
+
+
+def _is_plain(case: Case) -> bool:
+    """Whether it creates one object, alone, by the usual settings, whose metadata may be those of a trial."""
+    if case.others or case.oldObject is not None or case.oldSpec is not MISSING:
+        return False
+    usual = case.profile == "standard" and case.settings == DEFAULT_SETTINGS
+    return usual and (case.object is None or "metadata" not in case.object)
+
+
+def _tried(trial: Trial, found: Installation) -> Iterator[Finding]:
+    cluster, known = found.snapshot.cluster, trial.known
+    assert cluster is not None
+    about = f"dry run of {known.gvk.kind}.{known.gvk.group}"
+    status, body, _ = cluster.dry_run(_named(trial.good, found, known), known.plural)
+    if status >= 400:
+        yield finding("canary-failed", about, f"a good object is refused: {str(body.get('message')).strip()}")
+        return
+    if ANNOTATION not in (body["metadata"].get("annotations") or {}):
+        yield finding("canary-unstamped", about, "a good object comes back without a stamp")
+    status, body, warnings = cluster.dry_run(_named(trial.bad, found, known), known.plural)
+    if status >= 500:
+        yield finding("canary-failed", about, f"the call ends without a decision: {body.get('message')}")
+    elif status < 400 and not warnings:
+        yield finding("canary-accepted", about, "an object that rules refuse, or warn of, is accepted without a word")
+
+
+def _named(obj: Object, found: Installation, known: KnownKind) -> Object:
+    place = {"namespace": found.namespace} if known.namespaced else {}
+    return {**obj, "metadata": {"name": _NAME, **place}}

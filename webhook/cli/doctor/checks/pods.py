@@ -1,4 +1,4 @@
-"""The pods: as many as wanted, ready, apart, and of one mind."""
+"""Checks of the pods: their number, readiness, spread over nodes, and whether they have the same rules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from webhook.cli.doctor.finding import Finding
+from webhook.cli.doctor.finding import Finding, finding
 from webhook.cli.doctor.snapshot import Installation, Object, named
 
 __all__ = ["check"]
@@ -38,9 +38,9 @@ def _replicas(found: Installation) -> Iterator[Finding]:
     scaled = [each["spec"] for each in found.snapshot.of("HorizontalPodAutoscaler", namespace=found.namespace)]
     least = [each.get("minReplicas", 1) for each in scaled if each["scaleTargetRef"]["name"] == found.name]
     if wanted == 0 and not least:
-        yield Finding("gate-down", about, "replicas is 0")
+        yield finding("gate-down", about, "replicas is 0")
     elif max([*least, 0] if least else [wanted]) < 2:
-        yield Finding("one-replica", about, "there is one replica")
+        yield finding("one-replica", about, "there is one replica")
 
 
 def _versions(found: Installation) -> Iterator[Finding]:
@@ -51,14 +51,14 @@ def _versions(found: Installation) -> Iterator[Finding]:
         for each, name in ((found.gate, "gate"), (found.reconciler, "reconciler"))
     ]
     if images[0] != images[1]:
-        yield Finding(
+        yield finding(
             "version-skew", named(found.reconciler), f"its image is {images[1]}, and the gate's is {images[0]}"
         )
     gate, reconciler = found.flags(), found.flags("reconciler")
     for flag in _JUDGING:
         mine, theirs = getattr(gate, flag), getattr(reconciler, flag)
         if mine != theirs:
-            yield Finding(
+            yield finding(
                 "rules-differ", named(found.reconciler), f"--{flag} is {theirs!r}, and the gate's is {mine!r}"
             )
 
@@ -69,14 +69,14 @@ def _ready(found: Installation) -> Iterator[Finding]:
     unready = [each for each in pods if not _is_ready(each)]
     about, wanted = named(found.gate), found.gate["spec"].get("replicas", 1)
     if wanted and len(unready) == len(pods):
-        yield Finding("gate-down", about, f"no pod is ready: {_why(unready, found, 'gate')}")
+        yield finding("gate-down", about, f"no pod is ready: {_why(unready, found, 'gate')}")
     elif _is_stuck(found.gate):
-        yield Finding("rollout-stuck", about, f"its new pods do not become ready: {_why(unready, found, 'gate')}")
+        yield finding("rollout-stuck", about, f"its new pods do not become ready: {_why(unready, found, 'gate')}")
     elif _rolls(found.gate):
-        yield Finding("rollout", about, f"{_new(found.gate)} of {wanted} pods are of the newest template and ready")
+        yield finding("rollout", about, f"{_new(found.gate)} of {wanted} pods are of the newest template and ready")
     else:
         for each in unready:
-            yield Finding("replica-not-ready", named(each), _trouble(each, found, "gate") or "it is not ready")
+            yield finding("replica-not-ready", named(each), _trouble(each, found, "gate") or "it is not ready")
 
 
 def _reconciler(found: Installation) -> Iterator[Finding]:
@@ -87,16 +87,16 @@ def _reconciler(found: Installation) -> Iterator[Finding]:
     about, pods = named(deployment), found.pods("reconciler")
     unready = [each for each in pods if not _is_ready(each)]
     if deployment["spec"].get("replicas", 1) == 0:
-        yield Finding("reconciler-down", about, "replicas is 0")
+        yield finding("reconciler-down", about, "replicas is 0")
     elif len(unready) == len(pods):
-        yield Finding("reconciler-down", about, f"no pod is ready: {_why(unready, found, 'reconciler')}")
+        yield finding("reconciler-down", about, f"no pod is ready: {_why(unready, found, 'reconciler')}")
     elif _is_stuck(deployment):
-        yield Finding("rollout-stuck", about, f"its new pods do not become ready: {_why(unready, found, 'reconciler')}")
+        yield finding("rollout-stuck", about, f"its new pods do not become ready: {_why(unready, found, 'reconciler')}")
     for each in pods:
         for api, manager in (
             _HELD.findall(_text(each, found, "/metrics", "reconciler") or "") if _is_ready(each) else ()
         ):
-            yield Finding("held-back", about, f"it does not write the status of {api} objects, because {manager} does")
+            yield finding("held-back", about, f"it does not write the status of {api} objects, because {manager} does")
 
 
 def _is_stuck(deployment: Object) -> bool:
@@ -141,15 +141,15 @@ def _apart(found: Installation) -> Iterator[Finding]:
     nodes = list(found.snapshot.of("Node"))
     used = [pod["spec"].get("nodeName") for pod in filter(_is_ready, found.pods())]
     if len(nodes) > 1 and len(used) > 1 and len(set(used)) == 1:
-        yield Finding("replicas-together", named(found.gate), f"all {len(used)} replicas run on node {used[0]}")
+        yield finding("replicas-together", named(found.gate), f"all {len(used)} replicas run on node {used[0]}")
 
 
 def _alike(found: Installation) -> Iterator[Finding]:
-    """What the pods that serve say of themselves. Replicas of two minds are a fault only outside of an upgrade."""
+    """What the pods that serve say of themselves. Different rules are a fault only outside of an upgrade."""
     by_digest: dict[tuple[str, str], list[str]] = defaultdict(list)
     for pod in filter(_is_ready, found.pods()):
         if trouble := _AND_YET.match(_text(pod, found, "/readyz") or ""):
-            yield Finding("replica-troubled", named(pod), trouble[1])
+            yield finding("replica-troubled", named(pod), trouble[1])
         text = _text(pod, found, "/metrics")
         if text is None:
             continue
@@ -158,10 +158,10 @@ def _alike(found: Installation) -> Iterator[Finding]:
         for what, count in _REFUSED.findall(text):
             if float(count):
                 sort = "rules" if what == "catalog" else "policies"
-                yield Finding("policies-refused", named(pod), f"a set of {sort} with an error was refused")
+                yield finding("policies-refused", named(pod), f"a set of {sort} with an error was refused")
     if len(by_digest) > 1 and not _rolls(found.gate):
         parts = [f"{', '.join(pods)}: {'/'.join(filter(None, key))}" for key, pods in sorted(by_digest.items())]
-        yield Finding("rules-differ", named(found.gate), f"the replicas use different rules ({'; '.join(parts)})")
+        yield finding("rules-differ", named(found.gate), f"the replicas use different rules ({'; '.join(parts)})")
 
 
 def _text(pod: Object, found: Installation, path: str, component: str = "gate") -> str | None:

@@ -1,4 +1,4 @@
-"""The rights of the three accounts: what is needed is granted, and nothing that is dangerous."""
+"""Checks of the rights of the three accounts: each needed one is granted, and no dangerous one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from reconciler.projections.rights import ACTING, NAMED
 from webhook.admission import GroupVersionKind
 from webhook.catalog import Catalog, KnownKind, built_in
-from webhook.cli.doctor.finding import Finding
+from webhook.cli.doctor.finding import Finding, finding
 from webhook.cli.doctor.snapshot import Installation, Object
 from webhook.cluster.view import Kind
 from webhook.facts import KNOWN, watched
@@ -47,10 +47,10 @@ def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
         missing = sorted(str(each) for each in needed[component] if not _has(each, granted, within))
         if missing:
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-            yield Finding("right-missing", about, f"it may not {', '.join(missing[:3])}{more}")
+            yield finding("right-missing", about, f"it may not {', '.join(missing[:3])}{more}")
         for rule in (*granted, *chain.from_iterable(within)):
             if danger := _danger(rule):
-                yield Finding("right-too-wide", about, danger)
+                yield finding("right-too-wide", about, danger)
 
 
 def _of_certs(found: Installation) -> Iterator[_Right]:

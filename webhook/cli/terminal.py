@@ -1,15 +1,19 @@
-"""Tables of text that fit a terminal. In a file or a pipe, a row is one line of any length."""
+"""What fits a person at a terminal: tables that fold, and how far a long run is.
+
+In a file or a pipe, a row of a table is one line of any length, and nothing is said of the run.
+"""
 
 from __future__ import annotations
 
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from textwrap import wrap
-from typing import Final, TextIO
+from typing import Final, TextIO, TypeVar
 
-__all__ = ["aligned", "terminal_width"]
+__all__ = ["aligned", "progress", "terminal_width"]
 
 _GAP: Final = "  "
 _NARROW: Final = 12
@@ -41,3 +45,27 @@ def aligned(
             if paint is not None:
                 padded = [paint(number, row, cell) for number, cell in enumerate(padded)]
             yield _GAP.join(padded).rstrip()
+
+
+T = TypeVar("T")
+
+_PAUSE: Final = 0.2
+"""Seconds between two lines: more are not read."""
+_PATIENCE: Final = 1.0
+"""Seconds without a line: most runs are over by then."""
+
+
+def progress(items: Sequence[T], what: str) -> Iterator[T]:
+    """The items; while they are used, "what: 1,200 of 10,000" is shown, and removed at the end."""
+    stream = sys.stderr
+    if stream is None or not stream.isatty():
+        yield from items
+        return
+    due, shown = time.monotonic() + _PATIENCE, False
+    for number, item in enumerate(items):
+        if time.monotonic() >= due:
+            print(f"\r\033[K{what}: {number:,} of {len(items):,}", end="", file=stream, flush=True)
+            due, shown = time.monotonic() + _PAUSE, True
+        yield item
+    if shown:
+        print("\r\033[K", end="", file=stream, flush=True)

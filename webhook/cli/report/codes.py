@@ -1,0 +1,101 @@
+"""The codes of findings: which there are, which a user means, and those of what Kubernetes says of pods."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from textwrap import fill
+from typing import Final
+
+from webhook.admission.errors import Problem, SettingsError
+from webhook.catalog import built_in
+from webhook.engine import POD_CODES
+from webhook.library.findings import CODES
+
+__all__ = ["KUBERNETES", "Codes", "all_codes", "codes_in", "known_codes", "pod_code", "retired", "unknown"]
+
+Codes = Callable[[], frozenset[str]]
+"""Gives the codes of all rules, whose documents it reads."""
+
+_REFUSED, _WARNED = POD_CODES
+
+KUBERNETES: Final[Mapping[str, str]] = {
+    _REFUSED: "Kubernetes would refuse the pods: the API server refuses the Deployment or Job that the operator makes"
+    " of them, where the user of this object does not look. The field is the one in this object; the reason and the"
+    " text are those of Kubernetes 1.37, with its default feature gates. A warning, a denial under the strict profile."
+    " A part of a pod that a runtime or a template completes gets no finding about what only the whole pod shows, such"
+    " as an image, or a volume that a mount refers to. A text with {{ is filled in later, and is not judged.",
+    _WARNED: "Kubernetes would accept the pods with this warning. The field is the one in this object, the text is that"
+    " of Kubernetes 1.37. A warning under every profile.",
+}
+"""Their rules are Kubernetes' own, for every field of pods: so they are told apart by the field."""
+
+
+def retired() -> frozenset[str]:
+    """Codes of rules that are gone. They are never used again."""
+    return frozenset(code for pack in built_in().values() for code in pack.retired)
+
+
+def pod_code(code: str) -> list[str] | None:
+    """The lines that explain one of these codes; None for any other."""
+    if code in KUBERNETES:
+        kinds = "every kind with pods or parts of pods, spec"
+        return [f"{code}: {kinds}", "", fill(KUBERNETES[code], 100)]
+    if code in retired():
+        why = f"This rule is gone: {_REFUSED} says it of every field of pods, in Kubernetes' words. No rule "
+        why += "gets the code again."
+        return [f"{code}: retired", "", fill(why, 100)]
+    return None
+
+
+def known_codes(given: Collection[str], codes: Codes, source: str = "--ignore") -> frozenset[str]:
+    """The codes that a flag names, in any case and separated by commas.
+
+    Raises:
+        SettingsError: a code does not exist.
+    """
+    named = [each for text in given for each in codes_in(text)]
+    known = all_codes(codes) if named else ()
+    problems = [Problem(source, "", unknown(each, known)) for each in named if each not in known]
+    if problems:
+        raise SettingsError(problems)
+    return frozenset(named)
+
+
+def all_codes(codes: Codes) -> frozenset[str]:
+    """All codes. A retired one may still be named, which has no effect."""
+    return codes() | CODES.keys() | KUBERNETES.keys() | retired()
+
+
+_MOST: Final = 2
+"""Letters that may be wrong in a code, of which each has five."""
+
+
+def unknown(code: str, codes: Collection[str]) -> str:
+    """Say that a code does not exist, with those that differ in the fewest letters, the nearest numbers first."""
+    written = code.upper()[:20]
+    far = {each: _distance(written, each.upper()) for each in codes}
+    least = [each for each in far if far[each] == min(far.values()) <= _MOST]
+    near = sorted(least, key=lambda each: (abs(_number(each) - _number(written)), each))[:3]
+    advice = f"did you mean {' or '.join(near)}?" if near else "`modelgate rule` lists all"
+    return f"there is no rule {code}; {advice}"
+
+
+def _distance(one: str, other: str) -> int:
+    """The letters to add, remove or change to make one of the other: Levenshtein's distance."""
+    row = list(range(len(other) + 1))
+    for number, letter in enumerate(one, 1):
+        above, row = row, [number]
+        for place, each in enumerate(other):
+            row.append(min(row[-1] + 1, above[place + 1] + 1, above[place] + (letter != each)))
+    return row[-1]
+
+
+def _number(code: str) -> int:
+    """The number in a code, of which a written one may have too few or too many digits."""
+    return int(f"{''.join(filter(str.isdecimal, code))}000"[:3])
+
+
+def codes_in(text: str) -> list[str]:
+    """The codes in a text, which commas or spaces separate."""
+    return [each if each in CODES else each.upper() for each in re.split(r"[\s,]+", text) if each]

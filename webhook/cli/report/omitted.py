@@ -1,0 +1,170 @@
+"""What a report leaves out: ignored warnings, findings that were there before, and what follows from a misspelt field.
+
+Warnings are ignored by a flag, by a comment beside the field, or by an annotation of the object. Only warnings can be:
+what is refused stays refused, whatever a manifest says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Final
+
+from webhook.admission import Cause, Warn
+from webhook.cli.report.codes import Codes, all_codes, codes_in, unknown
+from webhook.ground.fieldpath import field_keys
+from webhook.library.apiserver import placed
+from webhook.library.findings import Finding, Severity
+from webhook.library.review import Key, ReviewedManifest, key_of
+from webhook.manifests.documents import Document
+from webhook.manifests.places import Place
+
+__all__ = ["ANNOTATION", "MEANT", "Known", "kept", "without_consequences"]
+
+ANNOTATION: Final = "modelgate.dev/ignore"
+_COMMENT: Final = re.compile(r"(?:^|\s)#\s*modelgate:\s*ignore[\s:=]+(?P<codes>[\w,\s-]+)")
+
+
+def kept(
+    findings: Collection[Finding], document: Document, ignored: Collection[str], codes: Codes
+) -> tuple[list[Finding], int]:
+    """The findings without the ignored warnings, with a warning about each unknown code; and how many are left out."""
+    named, comments = _annotated(document), _comments(document)
+    everywhere = {*ignored, *named}
+    for line, found in comments.items():
+        if line < document.line:  # a comment above the document counts for all of it
+            everywhere |= found
+    rest = [
+        each
+        for each in findings
+        if each.severity is Severity.ERROR
+        or not (each.code in everywhere or each.code in _beside(each.place, comments))
+    ]
+    mistakes = list(_mistakes(document, named, comments, codes))
+    return [*rest, *mistakes], len(findings) - len(rest)
+
+
+def _beside(place: Place, comments: dict[int, frozenset[str]]) -> frozenset[str]:
+    """The codes of a comment on the line of a field, or on the line above it."""
+    return comments.get(place.line, frozenset()) | comments.get(place.line - 1, frozenset())
+
+
+def _annotated(document: Document) -> frozenset[str]:
+    metadata = document.value.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    text = annotations.get(ANNOTATION) if isinstance(annotations, dict) else None
+    return frozenset(codes_in(text)) if isinstance(text, str) else frozenset()
+
+
+def _comments(document: Document) -> dict[int, frozenset[str]]:
+    """The comments of the document, and those directly above it, by their line."""
+    found = _comments_of(document.text)
+    if not found:
+        return {}
+    end = document.tree.end_line + 1 if document.tree else document.line
+    above = document.line
+    lines = document.text.split("\n")
+    while above > 1 and lines[above - 2].lstrip().startswith("#"):
+        above -= 1
+    return {line: codes for line, codes in found.items() if above <= line <= end}
+
+
+@lru_cache(maxsize=4)
+def _comments_of(text: str) -> dict[int, frozenset[str]]:
+    if "modelgate:" not in text:
+        return {}
+    found = ((number, _COMMENT.search(line)) for number, line in enumerate(text.split("\n"), 1))
+    return {number: frozenset(codes_in(match["codes"])) for number, match in found if match}
+
+
+def _mistakes(
+    document: Document, named: Collection[str], comments: dict[int, frozenset[str]], codes: Codes
+) -> Iterator[Finding]:
+    places = [(code, document.place(f"metadata.annotations[{ANNOTATION}]")) for code in named]
+    places += [(code, Place(line, 1, 2)) for line, found in comments.items() for code in found]
+    known = all_codes(codes) if places else ()
+    for code, place in sorted(places, key=lambda item: (item[1], item[0])):
+        if code not in known:
+            yield Finding(Severity.WARNING, "note", "", f"modelgate: ignore: {unknown(code, known)}", place)
+
+
+Findings = Callable[[Document, Iterable[Cause], Iterable[Warn]], list[Finding]]
+
+_SPARED: Final = "(not refused, because this update does not change it)"
+"""What a warning ends with that is about the stored object."""
+_INDEX: Final = re.compile(r"\[\d+\]")
+"""The position of an item, which another item may move."""
+
+
+class Known:
+    """What was found of the objects as they were. An object is the same if its kind, namespace and name are."""
+
+    def __init__(self, reviews: Iterable[ReviewedManifest], findings: Findings) -> None:
+        self._found: Counter[tuple[Key, str]] = Counter()
+        self._is_empty = True
+        for each in reviews:
+            self._is_empty = False
+            key, decision = _key(each.document), each.validation
+            found = findings(each.document, decision.causes, decision.warnings)
+            self._found.update((key, _text(finding)) for finding in found)
+
+    def without(self, document: Document, findings: Iterable[Finding]) -> list[Finding]:
+        """The findings of an object that are new."""
+        key = _key(document)
+        return [each for each in findings if self._is_empty or not self._take(key, each)]
+
+    def _take(self, key: Key, finding: Finding) -> bool:
+        """Whether a finding is known; each of the past counts once."""
+        if finding.message.endswith(_SPARED):
+            return True
+        found = (key, _text(finding))
+        self._found[found] -= 1
+        return self._found[found] >= 0
+
+
+def _key(document: Document) -> Key:
+    return key_of(placed(document.value, None))
+
+
+def _text(finding: Finding) -> str:
+    return _INDEX.sub("[]", finding.text)
+
+
+MEANT: Final = re.compile(r"unknown field; (?:did you mean|its name is now) (?P<name>[\w.\[\]]+)")
+_MOST: Final = 100
+"""Misspelt fields of one object that are looked at: people make fewer."""
+
+
+def without_consequences(
+    document: Document, findings: list[Finding], judge: Callable[[Document], Iterable[Finding]]
+) -> list[Finding]:
+    """The findings without those that an unknown field brings, such as that the field which is meant is missing.
+
+    ``judge`` gives the findings of another document.
+    """
+    wrong = [each for each in findings if each.code == "unknown-field"]
+    value = document.value
+    for each in wrong[:_MOST]:
+        if found := MEANT.match(each.message):
+            value = _renamed(value, field_keys(each.field), found["name"])
+    if value is document.value or len(wrong) == len(findings):
+        return findings
+    left = {(each.code, each.field, each.message) for each in judge(replace(document, value=value))}
+    return [each for each in findings if each in wrong or (each.code, each.field, each.message) in left]
+
+
+def _renamed(value: Any, path: list[str | int], name: str) -> Any:
+    """The value with another name of a field; itself if it has that field, too, or lacks this one."""
+    step, *rest = path
+    if isinstance(value, dict) and step in value:
+        if rest:
+            below = _renamed(value[step], rest, name)
+            return value if below is value[step] else {**value, step: below}
+        return value if name in value else {name if key == step else key: item for key, item in value.items()}
+    if isinstance(value, list) and isinstance(step, int) and step < len(value) and rest:
+        below = _renamed(value[step], rest, name)
+        return value if below is value[step] else [*value[:step], below, *value[step + 1 :]]
+    return value
