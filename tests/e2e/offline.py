@@ -131,7 +131,7 @@ class Law:
     """A namespace of a cluster with a stored object of each kind."""
 
     client: Client
-    stored: dict[str, Object]
+    stored: dict[tuple[str, str], Object]
 
     def difference(self, number: int) -> str:
         """How `check` and the API server differ about a case; "" if they agree."""
@@ -159,36 +159,44 @@ class Law:
         return self.client.ask("PATCH", f"{path}/{NAME}{query}&fieldManager=law", case.written, headers)
 
 
-def bases() -> dict[str, list[Object]]:
+def group_kind(api_version: str, kind: str) -> tuple[str, str]:
+    """What names a kind: two APIs have an InferenceService."""
+    return group_version(api_version)[0], kind
+
+
+def bases() -> dict[tuple[str, str], list[Object]]:
     """Specifications of each kind that the gate accepts or refuses: of the rows, and of the cases of the rules."""
-    found: dict[str, list[Object]] = {row.kind: [row.spec] for row in KINDS}
+    found: dict[tuple[str, str], list[Object]] = {group_kind(row.apiVersion, row.kind): [row.spec] for row in KINDS}
     for file in sorted(ROOT.glob("policies/*/cases/*.yaml")):
         for document in documents.read(file):
             tables = parse_cases(document)
             for case in tables.cases:
                 spec = case.object.get("spec") if case.object else case.spec
                 if isinstance(spec, dict):
-                    found[tables.target.kind].append(spec)
+                    found[tables.target.group, tables.target.kind].append(spec)
     return found
 
 
 BASES = bases()
 
 
-def mutated(number: int, stored: dict[str, Object]) -> Case:
+def mutated(number: int, stored: dict[tuple[str, str], Object]) -> Case:
     """Case ``number``: an object of any kind with up to three changes."""
     dice = random.Random(number)
     row = dice.choice(KINDS)
     known = LOADED.find(GroupVersionKind(*group_version(row.apiVersion), row.kind))
     assert known is not None
     updates = dice.random() < 0.3
-    obj = {**row.object(NAME if updates else "new"), "spec": deepcopy(dice.choice(BASES[row.kind]))}
+    obj = {
+        **row.object(NAME if updates else "new"),
+        "spec": deepcopy(dice.choice(BASES[group_kind(row.apiVersion, row.kind)])),
+    }
     for _ in range(dice.choice((1, 1, 2, 3))):
         if dice.random() < 0.5:
             change_metadata(obj, dice, updates=updates)
         else:
             change_body(obj, dice)
-    return Case(number, known, obj, stored[row.kind] if updates else None)
+    return Case(number, known, obj, stored[group_kind(row.apiVersion, row.kind)] if updates else None)
 
 
 def change_metadata(obj: Object, dice: random.Random, *, updates: bool) -> None:
@@ -335,7 +343,7 @@ def law(plane: Plane) -> Iterator[Law]:
     plane.kubectl("create", "namespace", NAMESPACE)
     kubectl = plane.kubectl.within(NAMESPACE)
     try:
-        stored = {row.kind: kubectl.send("create", row.object(NAME)) for row in KINDS}
+        stored = {group_kind(row.apiVersion, row.kind): kubectl.send("create", row.object(NAME)) for row in KINDS}
         with connected(plane.kubeconfig) as client:
             yield Law(client, stored)
     finally:
