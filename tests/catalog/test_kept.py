@@ -14,10 +14,8 @@ from tests.definitions import definitions
 from tests.fuzz.ways import compare
 from webhook import catalog
 from webhook.admission.request import GroupVersionKind
-from webhook.catalog import POLICIES, Catalog, compiling
-from webhook.catalog.kept import SHIPPED, Kept
-from webhook.catalog.kept.files import code_digest
-from webhook.catalog.kept.ship import ship
+from webhook.catalog import POLICIES, Catalog, releases, ship
+from webhook.catalog.kept import SHIPPED, Kept, code_digest
 from webhook.catalog.kinds import NO_POLICY
 from webhook.policy import Policy
 
@@ -33,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, load_anew: Load, compile_an
     found = tmp_path_factory.mktemp("kept") / "compiled"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(catalog, "load", load_anew)
-        patch.setattr(compiling, "compiled_source", compile_anew)
+        patch.setattr(releases, "compiled_source", compile_anew)
         ship(found)
     return found
 
@@ -54,7 +52,7 @@ def read(file: Path, load: Load) -> Policy | None:
 def test_every_kind_is_kept_and_nothing_is_compiled_again(
     folder: Path, load_anew: Load, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webhook.catalog.loading.compiled", lambda known: pytest.fail(str(known.gvk)))
+    monkeypatch.setattr("webhook.catalog.catalog.compiled", lambda known: pytest.fail(str(known.gvk)))
     loaded = load_anew(shipped=folder).compiled()
     assert (
         len(list(folder.iterdir()))

@@ -1,0 +1,163 @@
+"""Kinds under a release of their operator: which rules are in force, and their compilation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial, reduce
+from typing import Any, Final
+
+from webhook import policy as policies  # its compiler is loaded when it is first used
+from webhook.admission.errors import CatalogError, Problem, SettingsError
+from webhook.catalog.kinds import NO_POLICY, KnownKind, PolicySource, facts_of
+from webhook.catalog.packs import InForce, Pack
+from webhook.facts import FACTS
+from webhook.manifests import documents
+from webhook.policy import Policy, Reference
+from webhook.policy.problems import problem
+from webhook.policy.ranges import Range
+from webhook.schema import Structural, load_crd
+
+__all__ = [
+    "UNKNOWN",
+    "chosen",
+    "compiled",
+    "compiled_source",
+    "joined",
+    "needed_releases",
+    "ranges",
+    "released",
+    "unknown_releases",
+]
+
+UNKNOWN: Final = "unknown"
+"""The setting for a release that is not in the table."""
+
+
+def chosen(packs: Mapping[str, Pack], settings: Iterable[tuple[str, str]]) -> dict[str, InForce]:
+    """The releases that settings name, by API.
+
+    Raises:
+        SettingsError: with every API or release that does not exist, and what is like it.
+    """
+    in_force, problems = dict[str, InForce](), list[Problem]()
+    for api, release in settings:
+        try:
+            in_force[api] = _set(packs, api, release)
+        except ValueError as error:
+            problems.append(Problem(f"--release {api}={release}"[:200], "", str(error)))
+    if problems:
+        raise SettingsError(problems)
+    return in_force
+
+
+def _set(packs: Mapping[str, Pack], api: str, release: str) -> InForce:
+    pack = packs.get(api)
+    if pack is None or pack.documented is None:
+        known = ", ".join(sorted(name for name, each in packs.items() if each.documented))
+        raise ValueError(f'"{api[:60]}" is not an API with releases; use {known}')
+    named = () if release == UNKNOWN else (pack.table.named(release),)
+    return InForce(pack.operator, named, "setting")
+
+
+def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind, bytes]:
+    """A kind of another release, not compiled, and the text of its definition if the pack has another one."""
+    known = replace(known, in_force=in_force, policy=NO_POLICY)
+    content = known.pack.definition(known.plural, in_force)
+    if content is None:
+        return known, b""
+    (crd,) = (load_crd(each.value, trusted=True) for each in documents.parse(content.decode(), known.plural))
+    version = crd.versions[known.gvk.version]
+    return replace(known, schema=version.schema, status=version.status), content
+
+
+def ranges(source: PolicySource) -> Iterator[str]:
+    """The ranges of the rules of a policy."""
+    spec = source.document.spec
+    yield from (each.operator for each in (*spec.defaults, *spec.validations) if each.operator)
+
+
+def needed_releases(pack: Pack, texts: Iterable[str]) -> Iterator[str]:
+    """Releases, other than the documented one, of which at least one is in each of these ranges; the newest first."""
+    left = {text for text in texts if not pack.in_force.holds(text)}
+    for release in reversed(pack.releases if left else ()):
+        if held := {text for text in left if Range.parse(text).holds(release)}:
+            left -= held
+            yield release
+
+
+def unknown_releases(pack: Pack, source: PolicySource) -> Iterator[Problem]:
+    """The ranges of a policy that name releases that do not exist, or in which none is."""
+    spec = source.document.spec
+    for name, parts in (("variables", spec.variables), ("defaults", spec.defaults), ("validations", spec.validations)):
+        for index, text in enumerate(each.operator for each in parts):
+            if text and (message := _fault(pack, Range.parse(text))):
+                yield problem(source.origin, ("spec", name, index, "operator"), message)
+
+
+def _fault(pack: Pack, wanted: Range) -> str:
+    if pack.documented is None:
+        return "this API has no releases; remove the range, or name the documented release in pack.yaml"
+    try:
+        for each in wanted.versions:
+            pack.table.named(each)
+    except ValueError as error:
+        return str(error)
+    return "" if any(map(wanted.holds, pack.releases)) else f"no known release is in the range {wanted.text}"
+
+
+def compiled(known: KnownKind) -> KnownKind:
+    """A kind with the rules of its sources that are in force; itself if it has rules, or no sources.
+
+    Raises:
+        CatalogError: with every problem of these rules.
+    """
+    if not known.sources or known.policy is not NO_POLICY:
+        return known
+    policies_of_sources = (compiled_source(known, each) for each in known.sources)
+    try:
+        return replace(known, policy=reduce(joined, policies_of_sources, NO_POLICY))
+    except ValueError as error:
+        raise CatalogError([Problem(known.sources[-1].origin.source, "spec", str(error))]) from None
+
+
+def compiled_source(known: KnownKind, source: PolicySource) -> Policy:
+    """One policy of a kind: its rules that are in force.
+
+    Raises:
+        CatalogError: with every problem of these rules.
+    """
+    references = tuple(map(Reference.of, source.document.spec.references))
+    _check_names(known, source, references)
+    again = partial(_given, known.schema, known.pack.facts, known.gvk.kind, references)
+    return policies.compile_policy(source.document, source.origin, *again(), again, known.in_force.holds)
+
+
+def joined(one: Policy, other: Policy) -> Policy:
+    """The rules of two policies.
+
+    Raises:
+        ValueError: they have different variables or references of one name.
+    """
+    return other if one is NO_POLICY else one.joined(other)
+
+
+def _check_names(known: KnownKind, source: PolicySource, references: Sequence[Reference]) -> None:
+    taken = set(known.own_facts)
+    problems = list[Problem]()
+    for index, each in enumerate(references):
+        if each.name in taken:
+            place = f"{source.origin.source}:{source.origin.line_of('spec', 'references', index, 'name')}"
+            text = f"{known.gvk.kind} has a fact {each.name} already; use another name"
+            problems.append(Problem(place, f"spec.references[{index}].name", text))
+        taken.add(each.name)
+    if problems:
+        raise CatalogError(problems)
+
+
+def _given(
+    schema: Structural, api: str, kind: str, references: tuple[Reference, ...]
+) -> tuple[Mapping[str, Any], dict[str, Mapping[str, Any]]]:
+    """What the rules of a kind can read: the schemas of its objects and facts."""
+    facts = {**FACTS.get(api, {}).get(kind, {}), **facts_of(references)}
+    return schema.raw, {name: fact.schema for name, fact in facts.items()}
