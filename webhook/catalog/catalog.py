@@ -94,7 +94,7 @@ class Catalog:
             if known.api in changed:
                 kinds_of_other_release[known.gvk], definition = released(known, changed[known.api])
                 digest.update(f"{known.gvk}\0{changed[known.api].releases}\0".encode() + definition)
-        kinds = self.kinds.changed(kinds_of_other_release, compiled, anew=True)
+        kinds = self.kinds.with_rules(kinds_of_other_release, compiled)
         return replace(self, kinds=kinds, digest=digest.hexdigest()[:16], in_force=releases_in_force)
 
     def compiled(self) -> Catalog:
@@ -116,11 +116,11 @@ class Catalog:
         """This catalog and, as foreign kinds, the kinds of these definitions that it does not have."""
         defined = {kind.gvk: kind for crd in crds for kind in kinds_of("", crd)}
         foreign = {gvk: replace(kind, foreign=True) for gvk, kind in defined.items() if gvk not in self.kinds}
-        return replace(self, kinds=self.kinds.changed(foreign)) if foreign else self
+        return replace(self, kinds=self.kinds.replaced({**self.kinds.listed, **foreign})) if foreign else self
 
     def with_kind(self, kind: KnownKind) -> Catalog:
         """This catalog with another form of one of its kinds; what is prepared for it is not shared."""
-        return replace(self, kinds=self.kinds.changed({kind.gvk: kind}, anew=True))
+        return replace(self, kinds=self.kinds.with_rules({kind.gvk: kind}))
 
     def without(self, groups: Collection[str]) -> Catalog:
         """This catalog without the kinds of these groups; of the same digest, because the rules are the same."""

@@ -28,18 +28,7 @@ SHIPPED: Final = ".compiled"
 """The folder beside the built-in policies, in an image."""
 _READABLE: Final = 0o644
 _DIGEST: Final = 32
-_PARTS: Final = (
-    "admission",
-    "catalog",
-    "cel",
-    "engine",
-    "facts",
-    "golang",
-    "kubernetes",
-    "manifests",
-    "policy",
-    "schema",
-)
+_PARTS: Final = ("admission", "catalog", "cel", "facts", "golang", "kubernetes", "manifests", "policy", "schema")
 _CODE: Final = (".py", ".lark", ".tables")
 _PACKAGE: Final = Path(__file__).parent.parent
 POLICIES: Final = _PACKAGE.parent / "policies"

@@ -114,12 +114,15 @@ class Preparations:
         self._prepared[gvk] = prepared
 
 
+Compile = Callable[[KnownKind], KnownKind]
+
+
 def _as_it_is(known: KnownKind) -> KnownKind:
     return known
 
 
 class Kinds(Mapping[GroupVersionKind, KnownKind]):
-    """The kinds of a catalog, each completed by ``compile`` when it is first looked up, and remembered so.
+    """The kinds of a catalog, ``listed`` as they were read. Each is compiled when it is first looked up, and remembered.
 
     A command needs one or two of all. Kinds that are made from others share their ``preparations``.
     """
@@ -127,59 +130,46 @@ class Kinds(Mapping[GroupVersionKind, KnownKind]):
     def __init__(
         self,
         listed: Mapping[GroupVersionKind, KnownKind],
-        compile_kind: Callable[[KnownKind], KnownKind] = _as_it_is,
+        compile_kind: Compile = _as_it_is,
         preparations: Preparations | None = None,
     ) -> None:
-        self._listed = listed
+        self.listed = listed
+        self.preparations = preparations or Preparations()
         self._compile = compile_kind
         self._compiled: dict[GroupVersionKind, KnownKind] = {}
-        self.preparations = Preparations() if preparations is None else preparations
 
     def __getitem__(self, gvk: GroupVersionKind) -> KnownKind:
         compiled = self._compiled.get(gvk)
         if compiled is None:  # two threads may both compile it; the first result counts
-            compiled = self._compiled.setdefault(gvk, self._compile(self._listed[gvk]))
+            compiled = self._compiled.setdefault(gvk, self._compile(self.listed[gvk]))
         return compiled
 
     def uncompiled(self, gvk: GroupVersionKind) -> KnownKind:
         """A kind whose rules may not be compiled yet."""
-        return self._listed[gvk]
+        return self.listed[gvk]
 
-    def replaced(
-        self,
-        listed: Mapping[GroupVersionKind, KnownKind],
-        compile_kind: Callable[[KnownKind], KnownKind] = _as_it_is,
-        *,
-        anew: bool = False,
-    ) -> Kinds:
-        """Other kinds. Those that are listed here, too, are compiled once for both; ``compile_kind`` completes others.
-
-        ``anew``: prepare all of them anew, because some have other rules.
-        """
+    def replaced(self, listed: Mapping[GroupVersionKind, KnownKind], compile_kind: Compile = _as_it_is) -> Kinds:
+        """Other kinds. Those that are listed here, too, are compiled once for both; ``compile_kind`` compiles others."""
 
         def compiled(known: KnownKind) -> KnownKind:
-            return self[known.gvk] if known is self._listed.get(known.gvk) else compile_kind(known)
+            return self[known.gvk] if known is self.listed.get(known.gvk) else compile_kind(known)
 
-        return Kinds(listed, compiled, None if anew else self.preparations)
+        return Kinds(listed, compiled, self.preparations)
 
-    def changed(
-        self,
-        changes: Mapping[GroupVersionKind, KnownKind],
-        compile_kind: Callable[[KnownKind], KnownKind] = _as_it_is,
-        *,
-        anew: bool = False,
-    ) -> Kinds:
-        """These kinds with some in another form, or some more; as :meth:`replaced`."""
-        return self.replaced({**self._listed, **changes}, compile_kind, anew=anew)
+    def with_rules(self, changes: Mapping[GroupVersionKind, KnownKind], compile_kind: Compile = _as_it_is) -> Kinds:
+        """These kinds, some of them with other rules, so that all are prepared anew."""
+        other = self.replaced({**self.listed, **changes}, compile_kind)
+        other.preparations = Preparations()
+        return other
 
     def __contains__(self, gvk: object) -> bool:
-        return gvk in self._listed
+        return gvk in self.listed
 
     def __iter__(self) -> Iterator[GroupVersionKind]:
-        return iter(self._listed)
+        return iter(self.listed)
 
     def __len__(self) -> int:
-        return len(self._listed)
+        return len(self.listed)
 
 
 @lru_cache(256)

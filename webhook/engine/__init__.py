@@ -10,6 +10,7 @@ from webhook.engine.native import Native
 from webhook.engine.options import DEFAULT_OPTIONS, NAMESPACE, Options
 from webhook.engine.pods import POD_CODES
 from webhook.engine.rules import UNSEEN
+from webhook.engine.ruling import Ruling
 from webhook.engine.scope import scope_of
 from webhook.engine.validation import validate
 
@@ -20,6 +21,7 @@ __all__ = [
     "UNSEEN",
     "Native",
     "Options",
+    "Ruling",
     "mutate",
     "scope_of",
     "validate",

@@ -14,7 +14,8 @@ from webhook.cli.output import say
 from webhook.cli.report.ignoring import kept
 from webhook.cli.report.report import ObjectReport, Report, Result
 from webhook.cluster.view import ClusterView
-from webhook.engine.audit import Rules, Standing, Verdict, judge
+from webhook.engine import Ruling
+from webhook.engine.audit import Standing, Verdict, judge
 from webhook.library.findings import Finding, Severity, findings_of, ordered
 from webhook.library.review import title_of
 from webhook.manifests.documents import Document
@@ -43,7 +44,7 @@ class Source(Protocol):
     skipped: Counter[str]
 
     @property
-    def rules(self) -> Rules: ...
+    def rules(self) -> Ruling: ...
 
     @property
     def view(self) -> ClusterView: ...
