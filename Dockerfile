@@ -31,7 +31,7 @@ RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /dist . 
  && /opt/build/bin/pip --python /opt/modelgate/bin/python install --no-compile --no-deps --no-index /dist/*.whl \
  && PYTHONHASHSEED=0 /opt/modelgate/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/modelgate/lib
 # Compile the built-in policies, too: it takes two thirds of the time until the gate is ready. -P: not the source in /src.
-RUN PYTHONHASHSEED=0 /opt/modelgate/bin/python -P -B -c "from modelgate.webhook.catalog.kept.ship import ship; ship()"
+RUN PYTHONHASHSEED=0 /opt/modelgate/bin/python -P -B -c "from modelgate.webhook.catalog import ship; ship()"
 # What runs them: the interpreter, the libraries that it and they are linked with, and no shell.
 RUN PYTHONHASHSEED=0 python3 tools/image.py /image /opt/modelgate && mkdir /image/opt && cp -a /opt/modelgate /image/opt/
 # Every command still finds what it imports, there.

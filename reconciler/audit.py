@@ -9,9 +9,9 @@ from enum import Enum
 
 from reconciler.resource import APIResource
 from webhook.admission import GroupVersionKind
-from webhook.engine.audit import Rules, Standing, Verdict, judge, load, native_policies
+from webhook.engine.audit import Ruling, Standing, Verdict, judge, load, native_policies
 
-__all__ = ["Outlet", "Rules", "Standing", "Verdict", "judge", "load", "native_policies", "outlet"]
+__all__ = ["Outlet", "Ruling", "Standing", "Verdict", "judge", "load", "native_policies", "outlet"]
 
 
 class Outlet(Enum):
@@ -22,7 +22,7 @@ class Outlet(Enum):
     NONE = "not at all: there are no conditions, or a write of the status would be a new generation"
 
 
-def outlet(rules: Rules, resource: APIResource) -> Outlet:
+def outlet(rules: Ruling, resource: APIResource) -> Outlet:
     """Where the installed definition of a kind has room for a verdict."""
     known = rules.catalog.find(GroupVersionKind(resource.group, resource.version, resource.kind))
     if known is None or not known.status:

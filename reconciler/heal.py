@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from reconciler.audit import Rules, Standing
+from reconciler.audit import Ruling, Standing
 from reconciler.guard import trimmed
 from reconciler.known import Known, Review
 from reconciler.pace import Pace
@@ -101,7 +101,7 @@ class Healer:
         return Answer(PASSED if rules.wrote(stamp) else _outdated(stamp, rules), stored)
 
 
-def _identity(obj: dict[str, Any], rules: Rules) -> tuple[str, str]:
+def _identity(obj: dict[str, Any], rules: Ruling) -> tuple[str, str]:
     return obj["metadata"]["annotations"][ANNOTATION], rules.digest
 
 
@@ -127,7 +127,7 @@ def _absent(why: str) -> Condition:
     return Condition(NORMALISED, False, ABSENT, f"not normalised, so the reconciler does not act on it: {why}")
 
 
-def _outdated(stamp: Stamp, rules: Rules) -> Condition:
+def _outdated(stamp: Stamp, rules: Ruling) -> Condition:
     theirs = f"{stamp.catalog}, profile {stamp.profile}"
     ours = f"{rules.catalog.digest}, profile {rules.options.profile}"
     text = f"the webhook has stamped it by rules {theirs}, but the reconciler judges by rules {ours}"

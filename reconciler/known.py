@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from reconciler.audit import Rules, Verdict
+from reconciler.audit import Ruling, Verdict
 from reconciler.projection import Gauge
 from reconciler.resource import APIResource, Item
 from reconciler.say.conditions import Condition
@@ -41,7 +41,7 @@ class Review:
 
     item: Item
     resource: APIResource
-    rules: Rules
+    rules: Ruling
     known: Known
     seen: Seen
     obj: dict[str, Any]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from reconciler.audit import Outlet, Rules, judge, outlet
+from reconciler.audit import Outlet, Ruling, judge, outlet
 from reconciler.children import Children, owner_of
 from reconciler.guard import ANOTHER, Guard, Sign, content
 from reconciler.heal import ABSENT, OUTDATED, RESTAMPS, Healer
@@ -63,7 +63,7 @@ class Loop:
         self,
         api: Writer,
         view: LiveView,
-        rules: Rules,
+        rules: Ruling,
         controllers: Mapping[Kind, Controller],
         holds: Callable[[APIResource], bool] = lambda _: True,
         now: Callable[[], datetime] = utc_now,
@@ -85,7 +85,7 @@ class Loop:
         self.queue: Queue[Item] = Queue(clock, lambda item: item.key.namespace)
         self.metrics = Metrics(self.queue, self.guard, self._known)
 
-    def use(self, rules: Rules) -> None:
+    def use(self, rules: Ruling) -> None:
         """Judge by these rules from now on, and every object again if they differ."""
         changed, self.rules = rules.digest != self.rules.digest, rules
         if changed:

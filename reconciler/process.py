@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from reconciler.audit import Rules
+from reconciler.audit import Ruling
 from reconciler.children import MANAGED
 from reconciler.guard import trimmed
 from reconciler.lease import Lease
@@ -28,7 +28,7 @@ __all__ = ["Process", "Reach", "Reload", "started"]
 
 log = logging.getLogger(__name__)
 
-Reload = Callable[[Rules], Rules]
+Reload = Callable[[Ruling], Ruling]
 """The rules with what has changed in their files."""
 
 GRACE: Final = 20.0
@@ -64,7 +64,7 @@ class Process:
     def __init__(
         self,
         api: Writer,
-        rules: Rules,
+        rules: Ruling,
         controllers: Sequence[Controller] = (),
         lease: Lease | None = None,
         workers: int = 2,
@@ -164,7 +164,7 @@ def started(run: Callable[[], None], name: str) -> threading.Thread:
 
 
 def _followed(
-    rules: Rules, controllers: Sequence[Controller], listener: Listener, heard: Callable[[], float]
+    rules: Ruling, controllers: Sequence[Controller], listener: Listener, heard: Callable[[], float]
 ) -> Mapping[Kind, Following]:
     """Every kind to follow, and how. A kind that no fact reads is held as text."""
     needed = watched(rules.without)

@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from tests.laws import QUICK
 from webhook import catalog
-from webhook.catalog import KnownKind, compiling, loading
+from webhook.catalog import KnownKind, releases, userfolders
 from webhook.catalog.kinds import PolicySource
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.policy import Policy
@@ -45,7 +45,7 @@ def load_once(
 
 catalog.load = load_once
 
-compile_source = compiling.compiled_source
+compile_source = releases.compiled_source
 compiled: dict[bytes, Policy] = {}
 
 
@@ -62,7 +62,7 @@ def compile_once(known: KnownKind, source: PolicySource) -> Policy:
     return compiled[digest]
 
 
-compiling.compiled_source = loading.compiled_source = compile_once
+releases.compiled_source = userfolders.compiled_source = compile_once
 
 
 def pytest_collection_finish() -> None:

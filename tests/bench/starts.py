@@ -18,9 +18,8 @@ from tests.bench.objects import full, sparse
 from tests.bench.report import Row, Table
 from tests.bench.server import serving
 from tests.bench.timing import memory_of
-from webhook.catalog import POLICIES
+from webhook.catalog import POLICIES, ship
 from webhook.catalog.kept import SHIPPED
-from webhook.catalog.kept.ship import ship
 
 ROUNDS = 7
 DOCUMENTS = 1000

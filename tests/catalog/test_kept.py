@@ -16,10 +16,8 @@ from tests.definitions import definitions
 from tests.fuzz.ways import compare
 from webhook import catalog
 from webhook.admission.request import GroupVersionKind
-from webhook.catalog import POLICIES, Catalog, compiling
-from webhook.catalog.kept import SHIPPED, Kept
-from webhook.catalog.kept.files import _PARTS, code_digest
-from webhook.catalog.kept.ship import ship
+from webhook.catalog import POLICIES, Catalog, releases, ship
+from webhook.catalog.kept import _PARTS, SHIPPED, Kept, code_digest
 from webhook.catalog.kinds import NO_POLICY
 from webhook.policy import Policy
 
@@ -35,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, load_anew: Load, compile_an
     found = tmp_path_factory.mktemp("kept") / "compiled"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(catalog, "load", load_anew)
-        patch.setattr(compiling, "compiled_source", compile_anew)
+        patch.setattr(releases, "compiled_source", compile_anew)
         ship(found)
     return found
 
@@ -56,7 +54,7 @@ def read(file: Path, load: Load) -> Policy | None:
 def test_every_kind_is_kept_and_nothing_is_compiled_again(
     folder: Path, load_anew: Load, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webhook.catalog.loading.compiled", lambda known: pytest.fail(str(known.gvk)))
+    monkeypatch.setattr("webhook.catalog.catalog.compiled", lambda known: pytest.fail(str(known.gvk)))
     loaded = load_anew(shipped=folder).compiled()
     assert (
         len(list(folder.iterdir()))
@@ -120,7 +118,7 @@ def test_a_file_for_other_policies_or_other_code_is_not_used(one: Path, load_ane
 
 
 def test_the_digest_is_of_all_packages_that_decide() -> None:
-    modules = "webhook.catalog.catalog, webhook.catalog.kept.pickling, webhook.engine, webhook.policy.compile"
+    modules = "webhook.catalog.catalog, webhook.catalog.pickling, webhook.engine, webhook.policy.compile"
     program = (
         f"import sys, {modules}; print(*{{each.split('.')[1] for each in sys.modules if each.startswith('webhook.')}})"
     )

@@ -16,7 +16,6 @@ from tests.chart.test_certificates import MANAGED
 from tests.chart.world import NOW, RULES, TRUE_FILES, World, judged
 from tests.definitions import GROUPS, definitions
 from tests.shared import shared
-from webhook.catalog import with_installed
 from webhook.cli import main
 from webhook.cli.doctor.checks import definitions as definition_checks
 from webhook.cli.doctor.finding import CHECKS, ERROR, WARNING
@@ -166,11 +165,11 @@ def test_the_trial_of_an_api_uses_a_rule_that_is_in_force_under_the_definition_u
     documents = [
         yaml.load(each.read_text(), Loader=yaml.CSafeLoader) for each in shared("upstream-crds", api).glob("*.yaml")
     ]
-    ruling, _ = with_installed(RULES.catalog, documents)
+    ruling = RULES.under(documents)
     names = {each["metadata"]["name"] for each in documents}
-    trial = definition_checks.trial_of(api, ruling, names, RULES.options, RULES.catalog)
+    trial = definition_checks.trial_of(api, ruling, names)
     assert trial is not None
-    assert trial.known is ruling.kinds[trial.known.gvk]
+    assert trial.known is ruling.catalog.kinds[trial.known.gvk]
 
 
 def test_where_nothing_is_installed_one_warning_says_so():

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from webhook import catalog
-from webhook.catalog.compiling import compiled
+from webhook.catalog.releases import compiled
 from webhook.cli import main
 from webhook.policy import defaults_in_force
 
@@ -253,8 +253,7 @@ def compiled_kinds(
         kinds.add(known.gvk.kind)
         return compiled(known)
 
-    for module in ("loading", "released"):
-        monkeypatch.setattr(f"webhook.catalog.{module}.compiled", noting)
+    monkeypatch.setattr("webhook.catalog.catalog.compiled", noting)
     monkeypatch.setattr(catalog, "load", partial(load_anew, shipped=tmp_path))
     return kinds
 

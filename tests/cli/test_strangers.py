@@ -20,7 +20,7 @@ from tests.e2e import assets
 from tests.shared import ROOT
 from webhook import catalog
 from webhook.catalog.kept import Kept
-from webhook.catalog.kept.pickling import dumped
+from webhook.catalog.pickling import dumped
 from webhook.cli import main
 from webhook.cli.input.repository import Repository
 

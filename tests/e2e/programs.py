@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.shared import ROOT
 from tools.wheel import FOLDERS
 
-SHIP = "from webhook.catalog.kept.ship import ship; ship()"
+SHIP = "from webhook.catalog import ship; ship()"
 START = "import sys; from webhook.cli import main; sys.exit(main())"
 
 SCRIPT = "start.py"

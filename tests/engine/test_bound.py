@@ -122,7 +122,7 @@ def test_a_value_that_is_too_large_for_a_rule_is_a_finding_and_no_fault(operatio
 def test_a_default_that_is_too_costly_is_left_out_and_the_object_is_not_stamped(monkeypatch):
     monkeypatch.setattr(scope, "OBJECT_BUDGET", 1)
     known = LOADED.kinds[MODEL]
-    exactly = replace(LOADED, kinds={MODEL: replace(known, policy=replace(known.policy))})  # without functions
+    exactly = LOADED.with_kind(replace(known, policy=replace(known.policy)))  # without functions
     decision = engine.mutate(request(model(hardware={"gpu": {"enabled": True}})), exactly, VIEW)
     assert "is too large for rule LK101 to default (CEL cost limit)" in str(decision.warnings[-1])
     assert Stamp.read(decision.object).spec == ""

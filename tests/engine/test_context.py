@@ -8,7 +8,7 @@ import pytest
 from tests.vap.documents import binding, load, policy
 from webhook import catalog
 from webhook.admission.request import GroupVersionKind, Request
-from webhook.catalog import Catalog
+from webhook.catalog import Catalog, Kinds
 from webhook.engine.context import Offline
 from webhook.vap import GroupVersionResource, LabelSelector, ParamKind, Selector
 
@@ -107,7 +107,7 @@ def with_version(version: str) -> Catalog:
     """The catalog with another version of Models."""
     gvk = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")
     other = gvk._replace(version=version)
-    return Catalog({**LOADED.kinds, other: replace(LOADED.kinds[gvk], gvk=other)}, "digest")
+    return Catalog(Kinds({**LOADED.kinds, other: replace(LOADED.kinds[gvk], gvk=other)}), "digest")
 
 
 @pytest.mark.parametrize(("match_policy", "allowed"), [("Equivalent", False), ("Exact", True)])

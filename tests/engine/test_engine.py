@@ -287,7 +287,7 @@ def test_a_deadline_is_met_between_rules_and_names_the_one_that_comes_next() -> 
     steps: list[str] = []
     request = creation(a_model({"source": "a/b", "files": ["a", "../b"]}))
     known = LOADED.kinds[MODEL]
-    one_by_one = replace(LOADED, kinds={MODEL: replace(known, policy=replace(known.policy))})
+    one_by_one = LOADED.with_kind(replace(known, policy=replace(known.policy)))
     options = Options(checkpoint=steps.append)
     engine.validate(request, one_by_one, VIEW, options)
     assert steps[:5] == ["schema", "pods", "policy", "rules", "LK201"]
@@ -316,7 +316,7 @@ def test_very_many_warnings_hide_no_refusal() -> None:
     (warning,) = (rule for rule in known.policy.validations if rule.code == "LK213")
     refusal = replace(warning, code="LK999", action=Action.DENY)
     policy = replace(known.policy, validations=(warning, refusal))
-    loaded = replace(LOADED, kinds={**LOADED.kinds, MODEL: replace(known, policy=policy)})
+    loaded = LOADED.with_kind(replace(known, policy=policy))
     obj = a_model({"source": "hf://a/b", "files": ["../x"] * 1_500})
     decision = engine.validate(creation(obj), loaded, VIEW)
     assert [each.code for each in decision.causes] == ["LK999"] * 1_000

@@ -20,7 +20,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.server import ServerState
 
-from webhook.catalog import Catalog
+from webhook.catalog import Catalog, Kinds
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
 from webhook.serve.http.connection import Connection
@@ -175,7 +175,7 @@ def main(argv: list[str] | None = None) -> int:
     for log in levels:
         log.setLevel(logging.CRITICAL)
     try:
-        app = application(Gate(catalog=Catalog({}, "digest")))
+        app = application(Gate(catalog=Catalog(Kinds({}), "digest")))
         counts = asyncio.run(run(range(options.seed, options.seed + options.n), app))
     finally:
         for log, level in levels.items():

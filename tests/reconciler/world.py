@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from reconciler import audit
-from reconciler.audit import Rules
+from reconciler.audit import Ruling
 from reconciler.guard import trimmed
 from reconciler.loop import Loop
 from reconciler.projection import Controller, Reduce
@@ -28,14 +28,14 @@ MODEL = Kind("inference.llmkube.dev", "Model")
 
 
 @cache
-def rules(profile: str = "standard") -> Rules:
+def rules(profile: str = "standard") -> Ruling:
     return audit.load(profile, DEFAULT_SETTINGS)
 
 
 class Gate:
     """The real engine as the admission of a server."""
 
-    def __init__(self, by: Rules, view: Any) -> None:
+    def __init__(self, by: Ruling, view: Any) -> None:
         self.by = by
         self.view = view
 
@@ -115,7 +115,7 @@ class World:
         server: ApiServer,
         time: Time,
         *controllers: Controller,
-        by: Rules | None = None,
+        by: Ruling | None = None,
         also: Sequence[APIResource] = (),
     ) -> None:
         self.server = server

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from webhook import engine
 from webhook.admission.decision import Cause, Decision
 from webhook.admission.errors import Fault, Unavailable
-from webhook.catalog import Catalog
+from webhook.catalog import Catalog, Kinds
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
 from webhook.serve.http.bodies import BODY_LIMIT
@@ -34,7 +34,7 @@ def a_review(**changes: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def gate() -> Gate:
-    return Gate(catalog=Catalog({}, "digest"))
+    return Gate(catalog=Catalog(Kinds({}), "digest"))
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_while_stopping_the_gate_is_not_ready_but_answers(gate: Gate, client: Te
 
 def test_a_deadline_that_is_over_is_a_503_that_names_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = iter([0.0, 2.0, 2.0, 2.0])
-    gate = Gate(catalog=Catalog({}, "digest"), clock=lambda: next(ticks))
+    gate = Gate(catalog=Catalog(Kinds({}), "digest"), clock=lambda: next(ticks))
 
     def slow(_request: object, _catalog: object, _view: object, options: Any) -> None:
         options.checkpoint("facts of the model")

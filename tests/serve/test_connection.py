@@ -18,7 +18,7 @@ from tests.serve.conftest import until
 from tests.serve.test_app import DEPLOYMENT, a_review
 from webhook import engine
 from webhook.admission.decision import Decision
-from webhook.catalog import Catalog
+from webhook.catalog import Catalog, Kinds
 from webhook.serve import app as apps
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
@@ -40,7 +40,7 @@ def with_length(length: int) -> bytes:
 @contextlib.contextmanager
 def running(budget: Budget | None = None, **settings: Any) -> Iterator[uvicorn.Server]:
     """A real server on loopback, without TLS."""
-    app = application(Gate(catalog=Catalog({}, "digest")), budget=budget)
+    app = application(Gate(catalog=Catalog(Kinds({}), "digest")), budget=budget)
     settings = {"port": 0, "http": Connection, "ws": "none", "log_config": None, **settings}
     server = uvicorn.Server(uvicorn.Config(app, **settings))
     thread = threading.Thread(target=server.run)

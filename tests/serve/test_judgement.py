@@ -18,7 +18,7 @@ from tests.serve.test_view import REVIEW, Cluster, Everything
 from webhook import engine
 from webhook.admission.decision import Cause, Decision, Warn
 from webhook.admission.errors import DeadlineExceeded, LoadError, Malformed, ModelgateError, Problem
-from webhook.catalog import Catalog
+from webhook.catalog import Catalog, Kinds
 from webhook.cluster import Kind
 from webhook.policy.evaluate import PolicyFault
 from webhook.serve import forked
@@ -39,7 +39,7 @@ def padded(review: dict[str, Any], size: str) -> bytes:
 
 @pytest.fixture
 def gate() -> Gate:
-    return Gate(catalog=Catalog({}, "digest"))
+    return Gate(catalog=Catalog(Kinds({}), "digest"))
 
 
 @pytest.fixture

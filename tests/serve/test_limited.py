@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from tests.serve.test_app import a_review
 from webhook.admission import Cause, Decision
 from webhook.admission.errors import Unavailable
-from webhook.catalog import Catalog
+from webhook.catalog import Catalog, Kinds
 from webhook.serve import app, noted
 from webhook.serve.app import application
 from webhook.serve.gate import Gate, judgement
@@ -74,7 +74,7 @@ def test_answers_with_an_error_do_not_fill_the_log(
         raise error
 
     monkeypatch.setattr(judgement.engine, "validate", failing)
-    client = TestClient(application(Gate(catalog=Catalog({}, "digest"))), raise_server_exceptions=False)
+    client = TestClient(application(Gate(catalog=Catalog(Kinds({}), "digest"))), raise_server_exceptions=False)
     statuses = {client.post("/validate", json=a_review()).status_code for _ in range(50)}
     assert statuses <= {500, 503}
     assert len(caplog.records) <= 10

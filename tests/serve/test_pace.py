@@ -14,7 +14,7 @@ import pytest
 from tests.serve.test_app import a_review
 from webhook import engine
 from webhook.admission.errors import DeadlineExceeded
-from webhook.catalog import Catalog
+from webhook.catalog import Catalog, Kinds
 from webhook.engine import Options, policyset
 from webhook.serve.gate import Gate
 from webhook.serve.gate import pace as paces
@@ -38,7 +38,7 @@ def policies(folder: Path, *expressions: str, **spec: Any) -> None:
 
 
 def gate(folder: Path) -> Gate:
-    made = Gate(catalog=Catalog({}, "digest"))
+    made = Gate(catalog=Catalog(Kinds({}), "digest"))
     made.use_policies(policyset.load(folder))
     return made
 
@@ -139,7 +139,7 @@ def test_a_review_that_takes_long_gets_its_deadline_in_a_child(
     monkeypatch: pytest.MonkeyPatch, children: list[int]
 ) -> None:
     monkeypatch.setattr(engine, "validate", slow("rule X"))
-    made = Gate(catalog=Catalog({}, "digest"))
+    made = Gate(catalog=Catalog(Kinds({}), "digest"))
     assert made.reply_now("validate", body(), 5) is None
     with pytest.raises(DeadlineExceeded, match="no time left"):
         asyncio.run(made.reply("validate", body(), 0.5))
@@ -154,7 +154,7 @@ def test_what_the_short_way_has_given_up_is_not_begun_again(monkeypatch: pytest.
         return slow("rule X")(*given)
 
     monkeypatch.setattr(engine, "validate", decide)
-    made = Gate(catalog=Catalog({}, "digest"))
+    made = Gate(catalog=Catalog(Kinds({}), "digest"))
     assert made.reply_now("validate", body(), 5) is None
     with pytest.raises(DeadlineExceeded):
         asyncio.run(made.reply("validate", bytes(bytearray(body())), 0.5))

@@ -12,7 +12,7 @@ from tests.bench.objects import body, sized
 from tests.serve.conftest import Served, asked_all_the_time, until
 from tests.serve.test_app import a_review
 from webhook.admission.errors import CatalogError
-from webhook.catalog import Catalog
+from webhook.catalog import Catalog, Kinds
 from webhook.engine import Options
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.serve.app import application
@@ -168,7 +168,7 @@ def test_a_gate_that_starts_with_a_broken_set_is_not_ready_says_why_and_takes_up
 def test_policies_that_are_broken_at_the_start_let_nothing_through_until_they_are_repaired(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text("kind: [")
-    gate = Gate(catalog=Catalog({}, "digest"))
+    gate = Gate(catalog=Catalog(Kinds({}), "digest"))
     reloader = admission_policies(gate, tmp_path)
     reloader.start()
     with TestClient(application(gate)) as client:
@@ -187,7 +187,7 @@ def test_policies_wait_for_rules_that_are_broken_at_the_start(tmp_path: Path) ->
     reloader = admission_policies(gate, tmp_path)
     reloader.start()
     assert len(gate.unready()) == 1
-    gate.use(Catalog({}, "digest"))
+    gate.use(Catalog(Kinds({}), "digest"))
     for _ in range(2):
         reloader.refresh()
     assert gate.unready() == []

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from tests.serve.test_app import a_review
 from webhook.admission.errors import Unavailable
-from webhook.catalog import Catalog
+from webhook.catalog import Catalog, Kinds
 from webhook.serve.app import application
 from webhook.serve.callers import Tokens, jwt
 from webhook.serve.callers.tokens import REFRESH_SECONDS
@@ -80,7 +80,7 @@ def tokens(issuer: Published) -> Tokens:
 
 @pytest.fixture
 def client(tokens: Tokens) -> Iterator[TestClient]:
-    gate = Gate(catalog=Catalog({}, "digest"), needs=[tokens.unready])
+    gate = Gate(catalog=Catalog(Kinds({}), "digest"), needs=[tokens.unready])
     with TestClient(application(gate, callers=tokens), raise_server_exceptions=False) as client:
         yield client
 
@@ -173,7 +173,7 @@ def test_before_the_keys_are_read_the_gate_is_not_ready(issuer: Published) -> No
     keys, issuer.keys = issuer.keys, []
     tokens = Tokens(issuer, frozenset({ADDRESS}), clock=lambda: NOW)
     tokens.refresh()
-    gate = Gate(catalog=Catalog({}, "digest"), needs=[tokens.unready])
+    gate = Gate(catalog=Catalog(Kinds({}), "digest"), needs=[tokens.unready])
     with TestClient(application(gate, callers=tokens)) as client:
         assert "cannot be read: 503 the API server is starting" in client.get("/readyz").text
         assert ask(client, f"Bearer {token(claims())}")[0] == 503
@@ -200,7 +200,7 @@ def test_keys_on_curves_are_understood(curve: str, algorithm: str, digest: hashe
     tokens.refresh()
     signed = ".".join(encoded(json.dumps(part).encode()) for part in ({"alg": algorithm, "kid": "e"}, claims()))
     r, s = decode_dss_signature(key.sign(signed.encode(), ec.ECDSA(digest)))
-    with TestClient(application(Gate(catalog=Catalog({}, "digest")), callers=tokens)) as client:
+    with TestClient(application(Gate(catalog=Catalog(Kinds({}), "digest")), callers=tokens)) as client:
         assert ask(client, f"Bearer {signed}.{encoded(r.to_bytes(size) + s.to_bytes(size))}")[0] == 200
         assert ask(client, f"Bearer {signed}.{encoded(s.to_bytes(size) + r.to_bytes(size))}")[0] == 401
         assert ask(client, f"Bearer {signed}.{encoded(b'short')}")[0] == 401

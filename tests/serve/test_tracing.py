@@ -8,7 +8,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased
 from starlette.testclient import TestClient
 
 from tests.serve.test_app import a_review
-from webhook.catalog import Catalog
+from webhook.catalog import Catalog, Kinds
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
 from webhook.serve.tracing import Tracing
@@ -26,7 +26,7 @@ def client(memory: InMemorySpanExporter) -> TestClient:
     provider = TracerProvider(sampler=ParentBased(ALWAYS_OFF))
     provider.add_span_processor(SimpleSpanProcessor(memory))
     tracing = Tracing(provider)
-    return TestClient(tracing.around(application(Gate(catalog=Catalog({}, "digest"), stage=tracing.stage))))
+    return TestClient(tracing.around(application(Gate(catalog=Catalog(Kinds({}), "digest"), stage=tracing.stage))))
 
 
 def parent(span: ReadableSpan) -> int:

@@ -34,7 +34,7 @@ def recorded(catalog: Catalog) -> Inputs:
     """Run every case of ``policies``, and record what the facts read."""
     notes: set[tuple[str, str, str, Keys]] = set()
     kinds = {gvk: replace(known, own_facts=_recording(known, notes)) for gvk, known in catalog.kinds.items()}
-    recording = replace(catalog, kinds=kinds)
+    recording = replace(catalog, kinds=catalog.kinds.replaced(kinds))
     for file in sorted(POLICIES.glob("*/cases/*.yaml")):
         for document in map(parse_cases, documents.read(file)):
             target = document.target

@@ -1,8 +1,8 @@
 """The kinds that Modelgate covers: definitions, policies, releases and installed forms, as one digested catalog.
 
-A folder of data is loaded (``loading``), compiled when a kind is first met, and put under the releases that run
-(``released``, ``operators``) and the definitions that a cluster has (``installed``). ``applies`` says which rules
-hold then.
+A folder of data is loaded (``shipped``, ``userfolders``), compiled when a kind is first met, and put under the releases
+that run (``releases``, ``operators``) and the definitions that a cluster has (``installed``). ``applies`` says which
+rules hold then.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from webhook.catalog.applies import NOTHING_ASIDE, Aside, Dependences, Sight
-from webhook.catalog.catalog import Catalog, load
+from webhook.catalog.catalog import Catalog, load, ship
 from webhook.catalog.kept import POLICIES
-from webhook.catalog.kinds import KnownKind
+from webhook.catalog.kinds import Kinds, KnownKind
 from webhook.catalog.packs import DOCUMENTED, NO_PACK, PACK, InForce, Pack, built_in, groups_of, known_apis
-from webhook.catalog.released import UNKNOWN, chosen
+from webhook.catalog.releases import UNKNOWN, chosen
 from webhook.ground.later import later
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ __all__ = [
     "Dependences",
     "Deviation",
     "InForce",
+    "Kinds",
     "KnownKind",
     "Pack",
     "Sight",
@@ -43,6 +44,7 @@ __all__ = [
     "groups_of",
     "known_apis",
     "load",
+    "ship",
     "with_installed",
 ]
 

@@ -125,7 +125,7 @@ def with_installed(
                 deviations.append(Deviation(gvk, aside=aside, changed=False))
         if change is not None:
             deviations.append(change.deviation)
-    return replace(catalog, kinds=kinds, digest=_digest(catalog, found)), tuple(deviations)
+    return replace(catalog, kinds=catalog.kinds.replaced(kinds), digest=_digest(catalog, found)), tuple(deviations)
 
 
 def _is_unserved(change: _Change | None) -> bool:

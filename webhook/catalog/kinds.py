@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
 from webhook.admission import GroupVersionKind
 from webhook.catalog.applies import Foreign, Own
@@ -20,16 +20,28 @@ from webhook.schema import CRD, Structural
 if TYPE_CHECKING:
     from webhook.policy import PolicyDocument
 
-__all__ = ["NO_POLICY", "KnownKind", "PolicySource", "Preparations", "facts_of", "kinds_of", "uncompiled"]
+__all__ = ["NO_POLICY", "Kinds", "KnownKind", "PolicySource", "Preparations", "facts_of", "kinds_of"]
 
 NO_POLICY: Final = Policy("", {}, (), ())
 
 
-class PolicySource(NamedTuple):
-    """A policy as it was read, and where."""
+class PolicySource:
+    """A policy as it was read, and where. A built-in one is read when it is first asked for."""
 
-    document: PolicyDocument
-    origin: Document
+    def __init__(self, read: Callable[[], tuple[PolicyDocument, Document]]) -> None:
+        self._read = read
+
+    @cached_property
+    def _parts(self) -> tuple[PolicyDocument, Document]:
+        return self._read()
+
+    @property
+    def document(self) -> PolicyDocument:
+        return self._parts[0]
+
+    @property
+    def origin(self) -> Document:
+        return self._parts[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +99,82 @@ class KnownKind:
         return obj if self.own is None else self.own.seen(obj)
 
 
-class Preparations(dict[GroupVersionKind, Prepared]):
-    """What is prepared of each kind in use. Catalogs derived from each other share it, so a reload loses nothing."""
+class Preparations:
+    """The process's memory of what is prepared of each kind in use. A reload that changes no policy loses nothing."""
+
+    def __init__(self) -> None:
+        self._prepared: dict[GroupVersionKind, Prepared] = {}
 
     def of(self, kind: KnownKind) -> Prepared:
         """What is prepared of a kind; made anew for another policy or schema than before."""
-        found = self.get(kind.gvk)
-        if found is None or found.policy is not kind.policy or found.schema is not kind.schema:
-            functions = None if found is None or found.policy is not kind.policy else found.functions
-            found = self[kind.gvk] = Prepared(kind.policy, kind.schema, functions, stated=kind.stated)
-        return found
+        before = self._prepared.get(kind.gvk)
+        if before is not None and before.policy is kind.policy and before.schema is kind.schema:
+            return before
+        functions = None if before is None or before.policy is not kind.policy else before.functions
+        prepared = self._prepared[kind.gvk] = Prepared(kind.policy, kind.schema, functions, stated=kind.stated)
+        return prepared
+
+    def keep(self, gvk: GroupVersionKind, prepared: Prepared) -> None:
+        """Use what was prepared before, and read from a file."""
+        self._prepared[gvk] = prepared
+
+
+Compile = Callable[[KnownKind], KnownKind]
+
+
+def _as_it_is(known: KnownKind) -> KnownKind:
+    return known
+
+
+class Kinds(Mapping[GroupVersionKind, KnownKind]):
+    """The kinds of a catalog, ``listed`` as they were read. Each is compiled when it is first looked up, once.
+
+    A command needs one or two of all. Kinds that are made from others share their ``preparations``.
+    """
+
+    def __init__(
+        self,
+        listed: Mapping[GroupVersionKind, KnownKind],
+        compile_kind: Compile = _as_it_is,
+        preparations: Preparations | None = None,
+    ) -> None:
+        self.listed = listed
+        self.preparations = preparations or Preparations()
+        self._compile = compile_kind
+        self._compiled: dict[GroupVersionKind, KnownKind] = {}
+
+    def __getitem__(self, gvk: GroupVersionKind) -> KnownKind:
+        compiled = self._compiled.get(gvk)
+        if compiled is None:  # two threads may both compile it; the first result counts
+            compiled = self._compiled.setdefault(gvk, self._compile(self.listed[gvk]))
+        return compiled
+
+    def uncompiled(self, gvk: GroupVersionKind) -> KnownKind:
+        """A kind whose rules may not be compiled yet."""
+        return self.listed[gvk]
+
+    def replaced(self, listed: Mapping[GroupVersionKind, KnownKind], compile_kind: Compile = _as_it_is) -> Kinds:
+        """Other kinds. Those that are listed here, too, are compiled once for both, others by ``compile_kind``."""
+
+        def compiled(known: KnownKind) -> KnownKind:
+            return self[known.gvk] if known is self.listed.get(known.gvk) else compile_kind(known)
+
+        return Kinds(listed, compiled, self.preparations)
+
+    def with_rules(self, changes: Mapping[GroupVersionKind, KnownKind], compile_kind: Compile = _as_it_is) -> Kinds:
+        """These kinds, some of them with other rules, so that all are prepared anew."""
+        other = self.replaced({**self.listed, **changes}, compile_kind)
+        other.preparations = Preparations()
+        return other
+
+    def __contains__(self, gvk: object) -> bool:
+        return gvk in self.listed
+
+    def __iter__(self) -> Iterator[GroupVersionKind]:
+        return iter(self.listed)
+
+    def __len__(self) -> int:
+        return len(self.listed)
 
 
 @lru_cache(256)
@@ -123,9 +201,3 @@ def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:
             namespaced = crd.scope == "Namespaced"
             known = KnownKind(api, gvk, crd.plural, namespaced, version.schema, own_facts=facts, status=version.status)
             yield replace(known, in_force=pack.in_force, pack=pack, wholes=wholes)
-
-
-def uncompiled(kinds: Mapping[GroupVersionKind, KnownKind], gvk: GroupVersionKind) -> KnownKind:
-    """One of some kinds; its rules may not be compiled, if they are compiled when they are needed."""
-    found: Callable[[GroupVersionKind], KnownKind] = getattr(kinds, "uncompiled", kinds.__getitem__)
-    return found(gvk)

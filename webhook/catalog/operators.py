@@ -14,7 +14,7 @@ from typing import Any
 from webhook.catalog.catalog import Catalog
 from webhook.catalog.kinds import KnownKind
 from webhook.catalog.packs import InForce, Pack
-from webhook.catalog.released import needed_releases, ranges
+from webhook.catalog.releases import needed_releases, ranges
 from webhook.schema import SchemaError, load_crd
 from webhook.schema.compare import is_same
 from webhook.schema.crd.digest import digest

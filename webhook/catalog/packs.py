@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -14,6 +14,7 @@ from webhook.admission.errors import CatalogError, Problem
 from webhook.catalog.kept import POLICIES
 from webhook.facts import FACTS
 from webhook.manifests import documents
+from webhook.manifests.documents import Document
 from webhook.manifests.folders import content_of, entries
 from webhook.policy import node_at
 from webhook.policy.ranges import Range, version
@@ -27,9 +28,6 @@ __all__ = ["DOCUMENTED", "NO_PACK", "PACK", "TABLE", "InForce", "Pack", "built_i
 
 PACK: Final = "pack.yaml"
 TABLE: Final = "releases.json"
-
-_Later = dict[str, Mapping[str, Any]]
-"""The schemas of a kind's later definitions, by the release that each begins with."""
 
 By = Literal["documented", "setting", "definitions"]
 
@@ -67,26 +65,77 @@ DOCUMENTED: Final = InForce()
 """Of an API that knows no releases."""
 
 
-@dataclass(frozen=True)
-class Pack:
-    """An API's operator. The table of its releases and its later definitions are read when they are asked for.
+class PackFiles:
+    """The files of an API's folder that describe its operator. What is read of them is remembered.
 
-    ``folder`` may have ``releases.json`` (:mod:`webhook.policy.table`), and ``crds/<release>/<plural>.json``: the
+    The folder may have ``releases.json`` (:mod:`webhook.policy.table`), and ``crds/<release>/<plural>.json``: the
     definition from this release on.
     """
 
-    folder: Traversable = field(repr=False)
+    def __init__(self, folder: Traversable, *, trusted: bool = True) -> None:
+        self.folder = folder
+        self.trusted = trusted
+        self._table: Table | None = None
+        self._schemas: dict[str, dict[str, Mapping[str, Any]]] = {}
+
+    def name(self, *file: str) -> str:
+        """How problems name a file, or the folder: of a user's, with its whole path."""
+        return "/".join((self.folder.name if self.trusted else str(self.folder), *file))
+
+    def content(self, file: Traversable) -> bytes:
+        return content_of(file, trusted=self.trusted)
+
+    def documents(self) -> list[Document]:
+        """Those of pack.yaml; none, where there is no such file."""
+        file = self.folder.joinpath(PACK)
+        return documents.parse(self.content(file).decode(), self.name(PACK)) if file.is_file() else []
+
+    def table(self, documented: str | None) -> Table:
+        """The table of releases; without a file, one with the documented release alone.
+
+        Raises:
+            CatalogError: with every mistake.
+        """
+        if self._table is None:
+            from webhook.policy.table import Table  # noqa: PLC0415 - most runs need no table
+
+            file, alone = self.folder.joinpath(TABLE), (documented,) if documented else ()
+            self._table = Table.parse(self.content(file), self.name(TABLE)) if file.is_file() else Table(alone, {})
+        return self._table
+
+    def later(self, plural: str) -> Iterator[tuple[str, Traversable]]:
+        """The later definitions of a kind, from the oldest to the newest, each with the release that it begins with."""
+        folders = [each for each in entries(self.folder.joinpath("crds")) if each.is_dir() and _is_release(each.name)]
+        for folder in sorted(folders, key=lambda each: version(each.name)):
+            file = folder.joinpath(f"{plural}.json")
+            if file.is_file():
+                yield folder.name, file
+
+    def schemas(self, plural: str) -> Mapping[str, Mapping[str, Any]]:
+        """The schemas of a kind's later definitions (of the last version in each), by the release of each."""
+        if plural not in self._schemas:
+            definitions = ((since, json.loads(self.content(file))) for since, file in self.later(plural))
+            self._schemas[plural] = {
+                since: definition["spec"]["versions"][-1]["schema"]["openAPIV3Schema"]
+                for since, definition in definitions
+            }
+        return self._schemas[plural]
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """An API's operator. The table of its releases and its later definitions are read when they are asked for."""
+
+    files: PackFiles = field(repr=False, compare=False)
     operator: str = ""
     documented: str | None = None
     codes: Sequence[str] = ()
     facts: str = ""
-    groups: Sequence[str] = field(default_factory=list)
+    groups: Sequence[str] = ()
     served: Mapping[str, Sequence[str]] = field(default_factory=dict)
     successors: Mapping[str, str] = field(default_factory=dict)
-    images: Sequence[str] = field(default_factory=list)
-    retired: Sequence[str] = field(default_factory=list)
-    trusted: bool = field(default=True, repr=False)
-    _schemas: dict[str, _Later] = field(default_factory=dict, init=False, compare=False, repr=False)
+    images: Sequence[str] = ()
+    retired: Sequence[str] = ()
 
     @classmethod
     def of(cls, folder: Traversable, *, trusted: bool) -> Pack:
@@ -95,19 +144,18 @@ class Pack:
         Raises:
             CatalogError: with every problem.
         """
-        file = folder.joinpath(PACK)
-        if not file.is_file():
-            return cls(folder, folder.name, trusted=trusted)
-        name = f"{folder.name}/{PACK}" if trusted else str(file)
-        found = documents.parse(content_of(file, trusted=trusted).decode(), name)
+        files = PackFiles(folder, trusted=trusted)
+        found = files.documents()
+        if not folder.joinpath(PACK).is_file():
+            return cls(files, folder.name)
         if len(found) != 1:
-            raise CatalogError([Problem(name, "", f"must have one document, not {len(found)}")])
+            raise CatalogError([Problem(files.name(PACK), "", f"must have one document, not {len(found)}")])
         (document,) = found
         if trusted:
-            return cls(folder, **document.value["spec"])
+            return cls(files, **document.value["spec"])
         from webhook.policy.pack import parse_pack  # noqa: PLC0415 - pydantic takes 60 ms
 
-        pack = cls(folder, **parse_pack(document), trusted=False)
+        pack = cls(files, **parse_pack(document))
         if pack.facts and pack.facts not in FACTS:
             message = f'there are no facts "{pack.facts[:60]}"; {closest(pack.facts, FACTS)}'
             raise CatalogError([Problem(f"{document.source}:{document.line}", "spec.facts", message)])
@@ -116,32 +164,29 @@ class Pack:
             raise CatalogError([Problem(f"{document.source}:{document.line}", "spec.documented", message)])
         return pack
 
+    @property
+    def folder(self) -> Traversable:
+        return self.files.folder
+
+    @property
+    def trusted(self) -> bool:
+        return self.files.trusted
+
     def place(self, *path: str) -> str:
         """Where pack.yaml says something, as file and line; the folder, where it has no such file."""
-        file, name = self.folder.joinpath(PACK), self._name(PACK)
-        if not file.is_file():
-            return self._name()
-        (document,) = documents.parse(content_of(file, trusted=self.trusted).decode(), name)
-        return f"{name}:{document.line_of(*path)}"
-
-    def _name(self, *file: str) -> str:
-        """How problems name a file, or the folder: of a user's, with its whole path."""
-        return "/".join((self.folder.name if self.trusted else str(self.folder), *file))
+        for document in self.files.documents():
+            return f"{document.source}:{document.line_of(*path)}"
+        return self.files.name()
 
     @property
     def releases(self) -> tuple[str, ...]:
         """All known releases, the oldest first."""
         return self.table.releases
 
-    @cached_property
+    @property
     def table(self) -> Table:
         """The table of releases; without a file, one with the documented release alone."""
-        from webhook.policy.table import Table  # noqa: PLC0415 - most runs need no table
-
-        file = self.folder.joinpath(TABLE)
-        if file.is_file():
-            return Table.parse(content_of(file, trusted=self.trusted), self._name(TABLE))
-        return Table((self.documented,) if self.documented else (), {})
+        return self.files.table(self.documented)
 
     @property
     def in_force(self) -> InForce:
@@ -149,14 +194,8 @@ class Pack:
         return InForce(self.operator, (self.documented,)) if self.documented else DOCUMENTED
 
     def later(self, plural: str) -> Iterator[tuple[str, Traversable]]:
-        """The later definitions of a kind, from the oldest to the newest, each with the release that it begins with."""
-        if self.documented is None:
-            return
-        found = [each for each in entries(self.folder.joinpath("crds")) if each.is_dir() and _is_release(each.name)]
-        for folder in sorted(found, key=lambda each: version(each.name)):
-            file = folder.joinpath(f"{plural}.json")
-            if file.is_file():
-                yield folder.name, file
+        """As :meth:`PackFiles.later`, of an API that has releases."""
+        return self.files.later(plural) if self.documented else iter(())
 
     def definition(self, plural: str, in_force: InForce) -> bytes | None:
         """The text of a kind's definition of a later release; None where that in ``crds`` is the last before it.
@@ -167,23 +206,12 @@ class Pack:
         for since, file in self.later(plural) if in_force.releases else ():
             if version(since) <= version(in_force.releases[-1]):
                 last = file
-        return None if last is None else content_of(last, trusted=self.trusted)
+        return None if last is None else self.files.content(last)
 
     def since(self, plural: str, keys: Sequence[str]) -> str:
         """The release from which on a kind has a field that the one in ``crds`` lacks; "" if none has it."""
-        if plural not in self._schemas:
-            self._schemas[plural] = {since: self._schema(file) for since, file in self.later(plural)}
-        return next((since for since, schema in self._schemas[plural].items() if _has(schema, keys)), "")
-
-    def _schema(self, file: Traversable) -> Mapping[str, Any]:
-        """The schema of the last version in a definition."""
-        definition = json.loads(content_of(file, trusted=self.trusted))
-        schema: Mapping[str, Any] = definition["spec"]["versions"][-1]["schema"]["openAPIV3Schema"]
-        return schema
-
-
-def _has(schema: Mapping[str, Any], keys: Sequence[str]) -> bool:
-    return node_at(schema, keys) is not None
+        schemas = self.files.schemas(plural) if self.documented else {}
+        return next((since for since, schema in schemas.items() if node_at(schema, keys) is not None), "")
 
 
 def _is_release(name: str) -> bool:
@@ -204,7 +232,7 @@ def _failure(function: Callable[[str], object], text: str) -> ValueError | None:
     return None
 
 
-NO_PACK: Final = Pack(Path())
+NO_PACK: Final = Pack(PackFiles(Path()))
 """Of a kind that no folder of APIs defines."""
 
 

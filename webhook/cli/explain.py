@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _explain(outcome: ReviewedManifest, outcomes: Outcomes, wanted: Sequence[str | int] | None) -> int:
     """Print an object; return the number of its fields that are printed."""
-    document, found = outcome.document, explained(outcome, outcomes.view, outcomes.settings)
+    document, found = outcome.document, explained(outcome, outcomes.judge.view, outcomes.ruling.options.settings)
     origins = [each for each in found.fields if wanted is None or list(each.path[: len(wanted)]) == wanted]
     if wanted is not None and not origins:
         return 0

@@ -8,21 +8,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
-from webhook import catalog
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import DocumentError, Problem
-from webhook.catalog import Catalog, Deviation, with_installed
+from webhook.catalog import Deviation
 from webhook.cli import choices
 from webhook.cli.input.before import at_commit, earlier
-from webhook.cli.input.definitions import Deciding, deciding, defined
+from webhook.cli.input.definitions import deciding, defined
 from webhook.cli.input.flags import excluded
 from webhook.cli.output import say
 from webhook.cli.terminal import progress
 from webhook.cluster import ClusterView, Kind
-from webhook.engine import Options
+from webhook.engine import Options, Ruling
 from webhook.facts import COMPARISONS
 from webhook.facts.settings import Settings
 from webhook.library.apiserver import is_definition, kind_of, placed, read_definitions
@@ -40,26 +38,49 @@ __all__ = ["Outcomes", "outcomes"]
 
 
 class Outcomes(NamedTuple):
-    """``remarks`` are warnings about the admission policies; ``problems`` are the documents that cannot be read.
+    """The reviews of the files that ``paths`` hold (``given``), and the ruling and the judge that they are made by.
 
-    ``given`` is what the paths hold; ``judge`` reviews one more document beside the objects of ``view``; ``codes``
-    gives those of all rules. ``at_commit`` are the reviews of the files as --git has them, by themselves. ``unsure``:
-    the release of an operator is not known well enough for all rules. ``packs`` are folders of further rules.
-    ``assumed`` are the releases by which objects are judged for want of a better knowledge, by API.
+    ``remarks`` are warnings about definitions and admission policies. ``settled`` makes what stands in a file the
+    document that is judged; ``codes`` gives those of all rules. ``at_commit`` are the reviews of the files as --git has
+    them, by themselves.
     """
 
     reviews: list[ReviewedManifest]
     remarks: list[Problem]
-    problems: list[Problem]
     given: Manifests
-    judge: Callable[[Document], ReviewedManifest]
+    ruling: Ruling
+    judge: Judge
+    settled: Callable[[Document], Document]
     codes: Callable[[], frozenset[str]]
-    view: ClusterView
-    settings: Settings
-    at_commit: Sequence[ReviewedManifest] = ()
-    unsure: bool = False
     packs: Sequence[Path] = ()
-    assumed: Mapping[str, str] = MappingProxyType({})
+    at_commit: Sequence[ReviewedManifest] = ()
+
+    @property
+    def problems(self) -> list[Problem]:
+        """The documents that cannot be read."""
+        return self.given.problems
+
+    @property
+    def unsure(self) -> bool:
+        """Whether the release of an operator is not known well enough for all rules."""
+        return any(each.release for each in self.ruling.deviations)
+
+    @property
+    def assumed(self) -> Mapping[str, str]:
+        """The releases of operators that nothing names, and that are not the only ones, by API."""
+        catalog = self.ruling.catalog
+        judged = {kind_of(each.document.value) for each in self.reviews if each.reviewed}
+        kinds = (catalog.uncompiled(gvk) for gvk in sorted(judged & catalog.kinds.keys()))
+        releases = catalog.releases()
+        return {
+            known.api: str(releases[known.api])
+            for known in kinds
+            if len(known.pack.releases) > 1 and releases[known.api].by == "documented"
+        }
+
+    def review(self, document: Document) -> ReviewedManifest:
+        """The review of one more document, beside the objects that the others are judged beside."""
+        return self.judge.review(self.settled(document))
 
 
 def outcomes(options: argparse.Namespace) -> Outcomes:
@@ -70,94 +91,88 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         DocumentError: there is nothing to judge, or the view cannot be read.
         SettingsError: a flag with an invalid value.
     """
-    settings = choices.chosen(options)
-    built_in = catalog.load(settings=settings, packs=options.packs)
-    there = read_all(options.view)
-    crds = read_definitions(options.crds)
-    kinds = [*built_in.kinds, *_defined_kinds((*crds, *there))]
-    given = _read(options, kinds, options.files)
-    if not given.documents and (given.problems or not given.skipped):
-        names = ", ".join("stdin" if str(path) == "-" else str(path) for path in options.files)
-        raise DocumentError(given.problems or [Problem(names, "", "no object found")])
-    here = Path.cwd()
-    values = Substitutions.of(given.documents, top_of(here) or here, options.substitute)
-
-    def settled(document: Document) -> Document:
-        applied = given.built.get(id(document), Path(document.source))
-        return prepared(document, values.values(applied))
-
-    given.documents = [settled(each) for each in given.documents]
-    before = [settled(each) for each in earlier(options.old)]
-    if options.commit is not None:
-        read = partial(_read, options, kinds)
-        before += at_commit(options.commit, options.files, read, options.substitute, whole=options.kustomize)
-    decided = deciding(options, crds, there, given.documents, before, built_in)
-    installed, deviations, unsure = _installed(built_in, decided.documents, given.documents)
-    loaded = decided.checked.extend(installed)
-    run = _run(options, loaded, decided, there, given.documents, before)
-    reviews_there = (
-        [] if options.commit is None or options.all else _run(options, loaded, decided, there, before, []).reviews
-    )
-    _add_repeats(given, run.reviews, strict=options.strict)
-    if not any(each.reviewed for each in run.reviews):
-        given.problems += excluded(given, options)
-    shown = [_explained(each, run.judge.view, settings) for each in run.reviews] if options.verbose else run.reviews
-
-    def judge(document: Document) -> ReviewedManifest:
-        return run.judge.review(settled(document))
-
-    @cache  # it compiles the rules of all kinds
-    def codes() -> frozenset[str]:
-        return loaded.codes()
-
-    remarks = [*decided.remarks, *deviations, *run.judge.remarks]
-    view = run.judge.view
-    found = Outcomes(shown, remarks, given.problems, given, judge, codes, view, settings, reviews_there, unsure)
-    return found._replace(packs=options.packs, assumed=_assumed(run.reviews, run.judge.catalog))
-
-
-def _assumed(reviews: Iterable[ReviewedManifest], catalog: Catalog) -> dict[str, str]:
-    """The releases of operators that nothing names, and that are not the only ones, by API."""
-    judged = {kind_of(each.document.value) for each in reviews if each.reviewed}
-    kinds = (catalog.uncompiled(gvk) for gvk in sorted(judged & catalog.kinds.keys()))
-    releases = catalog.releases()
-    return {
-        known.api: str(releases[known.api])
-        for known in kinds
-        if len(known.pack.releases) > 1 and releases[known.api].by == "documented"
-    }
-
-
-class _Run(NamedTuple):
-    """The review of some files, and their judge."""
-
-    reviews: list[ReviewedManifest]
-    judge: Judge
-
-
-def _run(
-    options: argparse.Namespace,
-    loaded: Catalog,
-    decided: Deciding,
-    there: Sequence[Document],
-    given: Sequence[Document],
-    before: Sequence[Document],
-) -> _Run:
-    """Review files beside objects that are ``there``, as updates of those ``before``."""
-    closed = options.references == "closed" or (options.references is None and bool(options.view))
-    profile = Profile(options.profile or Profile.STANDARD)
-    decide = Options(profile, strict_fields=True, faults_told=True, complete=closed, settings=choices.chosen(options))
-    judge = Judge.beside(
-        loaded,
-        decide,
-        Surroundings.of(there, loaded),
-        given,
-        before=before,
-        definitions=decided.checked,
+    loaded = Ruling.of(_strictness(options), options.packs)
+    files = _Files.read(options, loaded)
+    given = files.given
+    decided = deciding(options, files.crds, files.there, given.documents, files.before, loaded.shipped)
+    installed = loaded.under([each.value for each in decided.documents], trusted=False)
+    deviations = [*_notable(installed.deviations, decided.documents, given.documents)]
+    ruling = installed.extended(decided.checked.crds.values())
+    judge_of = partial(
+        Judge.beside,
+        ruling,
+        Surroundings.of(files.there, ruling.catalog, decided.checked),
         policies=options.admission_policies,
         strict_kinds=options.unknown_kinds == "error",
     )
-    return _Run([judge.review(item) for item in progress(given, "judged")], judge)
+    judge = judge_of(given.documents, before=files.before)
+    reviews = [judge.review(each) for each in progress(given.documents, "judged")]
+    reviews_at_commit = []
+    if options.commit is not None and not options.all:
+        judge_at_commit = judge_of(files.before)
+        reviews_at_commit = [judge_at_commit.review(each) for each in progress(files.before, "judged")]
+    _add_repeats(given, reviews, strict=options.strict)
+    if not any(each.reviewed for each in reviews):
+        given.problems += excluded(given, options)
+    return Outcomes(
+        [_explained(each, judge.view, ruling.options.settings) for each in reviews] if options.verbose else reviews,
+        [*decided.remarks, *deviations, *judge.remarks],
+        given,
+        ruling,
+        judge,
+        files.settled,
+        cache(ruling.catalog.codes),  # it compiles the rules of all kinds
+        options.packs,
+        reviews_at_commit,
+    )
+
+
+def _strictness(options: argparse.Namespace) -> Options:
+    closed = options.references == "closed" or (options.references is None and bool(options.view))
+    profile = Profile(options.profile or Profile.STANDARD)
+    settings = choices.chosen(options)
+    return Options(profile, strict_fields=True, faults_told=True, complete=closed, settings=settings)
+
+
+class _Files(NamedTuple):
+    """What the options name: the files that are ``given``, their versions ``before``, and what lies beside them.
+
+    ``settled`` gives a document its values for the variables of Flux.
+    """
+
+    crds: list[Document]
+    there: list[Document]
+    given: Manifests
+    before: list[Document]
+    settled: Callable[[Document], Document]
+
+    @classmethod
+    def read(cls, options: argparse.Namespace, ruling: Ruling) -> _Files:
+        """Read all of them.
+
+        Raises:
+            CatalogError, DocumentError, SettingsError: as :func:`outcomes`.
+        """
+        there = read_all(options.view)
+        crds = read_definitions(options.crds)
+        kinds = [*ruling.shipped.kinds, *_defined_kinds((*crds, *there))]
+        given = _read(options, kinds, options.files)
+        if not given.documents and (given.problems or not given.skipped):
+            names = ", ".join("stdin" if str(path) == "-" else str(path) for path in options.files)
+            raise DocumentError(given.problems or [Problem(names, "", "no object found")])
+        here = Path.cwd()
+        values = Substitutions.of(given.documents, top_of(here) or here, options.substitute)
+
+        def settled(document: Document) -> Document:
+            applied = given.built.get(id(document), Path(document.source))
+            return prepared(document, values.values(applied))
+
+        given.documents = [settled(each) for each in given.documents]
+        before = [settled(each) for each in earlier(options.old)]
+        if options.commit is not None:
+            read = partial(_read, options, kinds)
+            before += at_commit(options.commit, options.files, read, options.substitute, whole=options.kustomize)
+        return cls(crds, there, given, before, settled)
 
 
 def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind], paths: Sequence[Path]) -> Manifests:
@@ -210,23 +225,20 @@ def _explained(outcome: ReviewedManifest, view: ClusterView, settings: Settings)
     return replace(outcome, comparison=tuple(lines)) if lines else outcome
 
 
-def _installed(
-    loaded: Catalog, definitions: list[Document], among: Sequence[Document]
-) -> tuple[Catalog, list[Problem], bool]:
-    """The catalog by these definitions, with a warning about each that differs, and whether a release is not known.
+def _notable(
+    deviations: Iterable[Deviation], definitions: Iterable[Document], among: Iterable[Document]
+) -> Iterator[Problem]:
+    """A warning about each definition that differs, or release that is not known.
 
     One ``among`` the files that puts rules aside is also told on standard error: the author of the files may want that.
     """
-    judged, deviations = with_installed(loaded, [item.value for item in definitions], trusted=False)
     where = {defined(item.value): f"{item.source}:{item.line}" for item in definitions}
     own = {defined(item.value) for item in among if is_definition(item.value)}
-    notable = []
     for each in filter(lambda each: each.is_notable, deviations):
         name = (each.kind.group, each.kind.kind)
-        notable.append(Problem(where.get(name, "--release" if each.release else "--crds"), "", str(each)))
+        yield Problem(where.get(name, "--release" if each.release else "--crds"), "", str(each))
         if name in own and (each.aside or each.unserved):
             say(f"{where[name]}: this definition makes the check weaker: {_lost(each)}", sys.stderr)
-    return judged, notable, any(each.release for each in deviations)
 
 
 def _lost(deviation: Deviation) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from reconciler import CALL_TIMEOUT, Health, Lease, Process, Reach, Writer, audit
-from reconciler.audit import Rules
+from reconciler.audit import Ruling
 from reconciler.projections import choices as projected
 from webhook.admission.errors import LoadError
 from webhook.cli import choices, logs
@@ -118,7 +118,7 @@ def _namespaces(text: str) -> tuple[str, ...]:
     return names
 
 
-def _reloaded(watched: Watched[Any] | None, rules: Rules) -> Rules:
+def _reloaded(watched: Watched[Any] | None, rules: Ruling) -> Ruling:
     """The rules with changed policies; a set with an error is logged and not used."""
     try:
         policies = None if watched is None else watched.changed()

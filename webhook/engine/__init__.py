@@ -9,6 +9,7 @@ from webhook.engine.decisions import mutate, validate
 from webhook.engine.options import DEFAULT_OPTIONS, NAMESPACE, Native, Options
 from webhook.engine.pods import POD_CODES
 from webhook.engine.rules import UNSEEN
+from webhook.engine.ruling import Ruling
 
 __all__ = [
     "DEFAULT_OPTIONS",
@@ -17,6 +18,7 @@ __all__ = [
     "UNSEEN",
     "Native",
     "Options",
+    "Ruling",
     "mutate",
     "validate",
 ]

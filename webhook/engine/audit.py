@@ -6,19 +6,17 @@ reconciler judges each object so, and `modelgate scan` a list of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from webhook import catalog
-from webhook.admission import Cause, GroupVersionKind, Request, Warn, group_version, labels
+from webhook.admission import Cause, Request, Warn, labels
 from webhook.admission.stamp import ANNOTATION, Stamp, canonical
-from webhook.catalog import Catalog, Deviation, KnownKind, definition_names, groups_of, with_installed
-from webhook.cluster import APIResource, RequestView
+from webhook.catalog import KnownKind
+from webhook.cluster import RequestView
 from webhook.cluster.view import ClusterView, MemoryView
-from webhook.engine.context import Offline
 from webhook.engine.decisions import validate
 from webhook.engine.filling.defaulting import Normalised, normalise
 from webhook.engine.filling.stamping import stamp_of
@@ -26,12 +24,13 @@ from webhook.engine.options import Native, Options
 from webhook.engine.policyset import PolicySet
 from webhook.engine.policyset import load as load_policies
 from webhook.engine.review import ObjectReview
+from webhook.engine.ruling import Ruling
 from webhook.facts import CHOICES
 from webhook.facts.settings import Settings
 from webhook.manifests.files import Contents
 from webhook.policy import Profile
 
-__all__ = ["Rules", "Standing", "Verdict", "judge", "load", "native_policies"]
+__all__ = ["Ruling", "Standing", "Verdict", "judge", "load", "native_policies"]
 
 _OF_CALLERS: Final = ("userInfo", "authorizer")
 """Words in native policies that judge the caller: of a stored object he is not known."""
@@ -64,61 +63,6 @@ class Verdict(NamedTuple):
         return set(labels(self.causes, self.warnings))
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """The gate's rules, profile, settings and native policies, by the definitions that are installed.
-
-    ``guarded`` are the kinds that the gate reviews, as ``<plural>.<group>``; None: all that Modelgate covers. Other
-    kinds are ignored: the gate lets them through. ``deviations`` say how the definitions differ from the shipped ones.
-    ``without`` are groups of APIs that are not covered.
-    """
-
-    shipped: Catalog
-    catalog: Catalog
-    options: Options
-    policies: PolicySet | None
-    files: Offline | None
-    guarded: frozenset[str] | None = None
-    deviations: tuple[Deviation, ...] = ()
-    without: frozenset[str] = frozenset()
-
-    def under(self, definitions: Iterable[Mapping[str, Any]], absent: frozenset[str] = frozenset()) -> Rules:
-        """The same rules under these CustomResourceDefinitions; ``absent`` are the names of some that there are not."""
-        found, deviations = with_installed(self.shipped, definitions, absent=absent)
-        files = self.policies.over(found) if self.policies else None
-        return replace(self, catalog=found, files=files, deviations=deviations)
-
-    def with_policies(self, policies: PolicySet | None) -> Rules:
-        return replace(self, policies=policies, files=policies.over(self.catalog) if policies else None)
-
-    def wrote(self, stamp: Stamp) -> bool:
-        """Whether a stamp is of these rules and this profile."""
-        return (stamp.catalog, stamp.profile) == (self.catalog.digest, self.options.profile)
-
-    @property
-    def digest(self) -> str:
-        return f"{self.catalog.digest}/{self.options.profile}/{self.policies.digest if self.policies else ''}"
-
-    def kinds(self) -> Iterator[APIResource]:
-        """The kinds that the gate reviews."""
-        for gvk, known in self.shipped.kinds.items():
-            if self.guarded is None or f"{known.plural}.{gvk.group}" in self.guarded:
-                yield APIResource(gvk.group, gvk.version, known.plural, gvk.kind, known.namespaced)
-
-    def definitions(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The names of the definitions that rules and facts depend on, and of those that tell releases apart."""
-        return definition_names(self.shipped)
-
-    def api(self, resource: APIResource) -> str:
-        """The name of a kind's API, which is that of its folder of rules."""
-        return self.shipped.kinds[GroupVersionKind(resource.group, resource.version, resource.kind)].api
-
-    def because(self, obj: Mapping[str, Any]) -> Mapping[str, str]:
-        """Why each rule of the object's kind exists, by code."""
-        known = self.catalog.find(_gvk(obj))
-        return {rule.code: rule.docs for rule in known.policy.validations} if known else {}
-
-
 def load(
     profile: str,
     settings: Settings,
@@ -128,18 +72,16 @@ def load(
     references: bool = True,
     without: Iterable[str] = (),
     packs: Iterable[Path] = (),
-) -> Rules:
-    """The built-in rules, but for the APIs ``without``, and those of ``packs`` (:func:`webhook.catalog.catalog.load`).
+) -> Ruling:
+    """The ruling of a gate that has these flags.
 
     Without ``references``, the gate has no view of other objects, and the judgement none.
 
     Raises:
         LoadError: with every problem.
     """
-    groups = groups_of(without)
-    shipped = catalog.load(settings=settings, packs=packs).without(groups)
     options = Options(profile=Profile(profile), settings=settings, references=references)
-    return Rules(shipped, shipped, options, None, None, guarded, without=groups).with_policies(policies)
+    return replace(Ruling.of(options, packs, without), guarded=guarded).with_policies(policies)
 
 
 def native_policies(folder: Path | Contents) -> PolicySet:
@@ -157,13 +99,13 @@ def native_policies(folder: Path | Contents) -> PolicySet:
     return replace(found, policies=found.policies.validating(without=asking))
 
 
-def judge(obj: dict[str, Any], rules: Rules, view: ClusterView) -> Verdict | None:
+def judge(obj: dict[str, Any], rules: Ruling, view: ClusterView) -> Verdict | None:
     """The verdict on a stored object; None if Modelgate does not cover its kind and version.
 
     Raises:
         ModelgateError: the object cannot be judged now.
     """
-    known = rules.catalog.find(_gvk(obj))
+    known = rules.kind_of(obj)
     if known is None:
         return None
     options = rules.options
@@ -191,7 +133,7 @@ def judge(obj: dict[str, Any], rules: Rules, view: ClusterView) -> Verdict | Non
     )
 
 
-def _standing(stamp: Stamp | None, result: Normalised, rules: Rules) -> Standing:
+def _standing(stamp: Stamp | None, result: Normalised, rules: Ruling) -> Standing:
     """What a stamp that matches its object is worth, compared with the one that the gate would write."""
     if stamp is None:
         return Standing.VOID
@@ -221,7 +163,7 @@ def _as_sent(obj: dict[str, Any], known: KnownKind) -> dict[str, Any]:
     return sent
 
 
-def _chosen(obj: dict[str, Any], known: KnownKind, rules: Rules, view: ClusterView) -> dict[str, str]:
+def _chosen(obj: dict[str, Any], known: KnownKind, rules: Ruling, view: ClusterView) -> dict[str, str]:
     found: dict[str, str] = {}
     for (kind, name), members in CHOICES.items():
         if kind == (known.gvk.group, known.gvk.kind) and name in known.facts:
@@ -234,7 +176,3 @@ def _member(value: Any, path: str) -> str:
     for key in path.split("."):
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, str) else ""
-
-
-def _gvk(obj: Mapping[str, Any]) -> GroupVersionKind:
-    return GroupVersionKind(*group_version(obj["apiVersion"]), obj["kind"])

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from webhook import catalog, engine
+from webhook import engine
 from webhook.admission import review as wire
 from webhook.admission.errors import CatalogError, DocumentError, Malformed, Problem
-from webhook.catalog import with_installed
 from webhook.cluster import MemoryView
-from webhook.engine import Options
+from webhook.engine import Options, Ruling
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.library.apiserver import Definitions, is_definition
 from webhook.library.choices import checked_settings, profile_of
@@ -66,17 +65,16 @@ class Gate:
         if checked.refused:
             raise CatalogError(list(_refused(definitions, checked)))
         folders = (policies,) if isinstance(policies, str | Path) else policies
-        loaded = catalog.load(settings=settings, packs=map(Path, folders))
-        installed, deviations = with_installed(loaded, [each.value for each in definitions], trusted=False)
-        self.remarks = tuple(str(each) for each in deviations if each.is_notable)
+        closed = bool(there) if complete is None else complete
+        options = Options(asked, strict_fields=True, faults_told=True, complete=closed, settings=settings)
+        loaded = Ruling.of(options, map(Path, folders))
+        installed = loaded.under([each.value for each in definitions], trusted=False)
+        self.remarks = tuple(str(each) for each in installed.deviations if each.is_notable)
         """What is to be said of definitions of other releases: which rules do not apply to them."""
-        self._catalog = checked.extend(installed)
-        self._definitions = checked
-        self._there = Surroundings.of(there, self._catalog)
+        self._ruling = installed.extended(checked.crds.values())
+        self._there = Surroundings.of(there, self._ruling.catalog, checked)
         self._view = MemoryView(self._there.objects.values())
         self._policies = None if admission_policies is None else Path(admission_policies)
-        closed = bool(there) if complete is None else complete
-        self._options = Options(asked, strict_fields=True, faults_told=True, complete=closed, settings=settings)
         self._as_a_webhook = Options(asked, complete=closed, settings=settings)
 
     def check(self, given: Given) -> Verdict:
@@ -106,7 +104,7 @@ class Gate:
         """
         document = self._one(given)
         judge = self._judge([document])
-        return explained(judge.review(document), judge.view, self._options.settings)
+        return explained(judge.review(document), judge.view, self._ruling.options.settings)
 
     def admit(self, review: bytes, *, mutating: bool = False) -> bytes:
         """The reply to an AdmissionReview (``admission.k8s.io/v1``), as JSON, for a webhook server of one's own.
@@ -120,7 +118,7 @@ class Gate:
             raise Malformed(f"the bytes of an AdmissionReview are expected, not {type(review).__name__}")
         version, request = wire.decode(review)
         decide = engine.mutate if mutating else engine.validate
-        decision = decide(request, self._catalog, self._view, self._as_a_webhook)
+        decision = decide(request, self._ruling.catalog, self._view, self._as_a_webhook)
         return wire.encode("mutate" if mutating else "validate", version, request, decision)
 
     def _one(self, given: Given) -> Document:
@@ -131,9 +129,7 @@ class Gate:
         return found[0]
 
     def _judge(self, given: list[Document]) -> Judge:
-        return Judge.beside(
-            self._catalog, self._options, self._there, given, definitions=self._definitions, policies=self._policies
-        )
+        return Judge.beside(self._ruling, self._there, given, policies=self._policies)
 
 
 def _definitions(crds: Sources) -> list[Document]:

@@ -10,7 +10,7 @@ from typing import Any
 from webhook.admission.errors import CatalogError, Problem
 from webhook.catalog import Catalog
 from webhook.cluster import ClusterView, MemoryView
-from webhook.engine import Native, Options
+from webhook.engine import Native, Options, Ruling
 from webhook.facts.nodes import namespace_of
 from webhook.library.apiserver import Definitions
 from webhook.library.nearby import Nearby
@@ -24,15 +24,16 @@ __all__ = ["Judge", "Surroundings"]
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The objects that there are already, as a cluster stores them, and the unknown values in them."""
+    """The objects that there are already, as a cluster stores them, the unknown values in them, and the definitions."""
 
-    objects: Mapping[Key, dict[str, Any]] = field(default_factory=dict)
-    world: World = field(default_factory=World)
+    objects: Mapping[Key, dict[str, Any]]
+    world: World
+    definitions: Definitions
 
     @classmethod
-    def of(cls, documents: Sequence[Document], catalog: Catalog) -> Surroundings:
+    def of(cls, documents: Sequence[Document], catalog: Catalog, definitions: Definitions) -> Surroundings:
         objects = {key_of(each): each for each in in_cluster(documents, catalog)}
-        return cls(objects, World().extended(each.value for each in documents))
+        return cls(objects, World().extended(each.value for each in documents), definitions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +54,11 @@ class Judge:
     @classmethod
     def beside(
         cls,
-        catalog: Catalog,
-        options: Options,
+        ruling: Ruling,
         there: Surroundings,
         given: Sequence[Document],
         *,
         before: Sequence[Document] = (),
-        definitions: Definitions | None = None,
         policies: Path | Contents | None = None,
         strict_kinds: bool = False,
     ) -> Judge:
@@ -70,9 +69,10 @@ class Judge:
         Raises:
             CatalogError: a policy does not load, or there is none in the folder.
         """
+        catalog, options = ruling.catalog, ruling.options
         previous = {key_of(each): each for each in applied_before(before, catalog, options)}
         world = there.world.extended(each.value for each in given)
-        stored = Stored({**previous, **there.objects}, definitions or Definitions({}, {}), world)
+        stored = Stored({**previous, **there.objects}, there.definitions, world)
         objects = [*there.objects.values(), *in_cluster(given, catalog, stored)]
         native, remarks = _native(policies, catalog, objects)
         options = replace(options, native=native)

@@ -69,7 +69,7 @@ class _File:
     """A file in repair."""
 
     def __init__(self, outcomes: Outcomes, reviews: list[ReviewedManifest]) -> None:
-        self._judge = outcomes.judge
+        self._review = outcomes.review
         self.reviews = reviews
         self.text = reviews[0].document.text
         self.done: list[str] = []
@@ -87,12 +87,12 @@ class _File:
             found = self._documents(text)
             if len(found) != len(self.reviews):
                 continue
-            after = self._judge(found[number])
+            after = self._review(found[number])
             if _helps(edit, before, after):
                 line = len(BREAK.findall(self.text[: edit.start])) + 1
                 self.done.append(f"{line}: fixed: {edit.about}: {self.text[edit.start : edit.end]} → {edit.text}")
                 self.text = text
-                self.reviews = [self._judge(document) for document in found]
+                self.reviews = [self._review(document) for document in found]
                 return True
         return False
 

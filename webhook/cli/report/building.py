@@ -33,7 +33,7 @@ def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report
     report.unjudged = [*_unjudged(outcomes), *_values_of_charts(outcomes.given.documents)]
 
     def judge(document: Document) -> list[Finding]:
-        validation = outcomes.judge(document).validation
+        validation = outcomes.review(document).validation
         return findings_of(document, validation.causes, validation.warnings)
 
     templates = Templates(Path.cwd())

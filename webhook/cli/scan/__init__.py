@@ -23,7 +23,7 @@ from webhook.cli.scan.judging import Scan, Source
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.cli.terminal import terminal_width
 from webhook.cluster import Reader
-from webhook.engine.audit import Rules
+from webhook.engine import Ruling
 from webhook.library.findings import Severity
 
 __all__ = ["add_parser", "run"]
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
     return FINDINGS if unsure or any(scan.counts[severity] for severity in failing) else GOOD
 
 
-def _rules(options: argparse.Namespace) -> Rules:
+def _rules(options: argparse.Namespace) -> Ruling:
     folder = options.admission_policies
     policies = audit.native_policies(folder) if folder is not None else None
     if policies is not None and not policies:
@@ -89,7 +89,7 @@ def _rules(options: argparse.Namespace) -> Rules:
     return audit.load(options.profile or "standard", choices.chosen(options), policies, packs=options.packs)
 
 
-def _kinds(words: Iterable[str], rules: Rules) -> Collection[str]:
+def _kinds(words: Iterable[str], rules: Ruling) -> Collection[str]:
     """The kinds to judge.
 
     Raises:

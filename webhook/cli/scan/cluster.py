@@ -27,7 +27,7 @@ from webhook.cluster import (
     light,
 )
 from webhook.cluster.view import Kind
-from webhook.engine.audit import Rules
+from webhook.engine import Ruling
 from webhook.facts import WATCHED
 from webhook.manifests.documents import Document
 
@@ -42,7 +42,7 @@ ANSWERS: Final = 1024
 class Cluster:
     """The objects of some kinds. Memory holds one page of them, and the kinds that rules look up in other objects."""
 
-    def __init__(self, api: Reader, rules: Rules, kinds: Collection[str], namespace: str = "") -> None:
+    def __init__(self, api: Reader, rules: Ruling, kinds: Collection[str], namespace: str = "") -> None:
         self._api = api
         self._kinds = kinds
         self._namespace = namespace
@@ -95,7 +95,7 @@ class Cluster:
             else:
                 return
 
-    def _installed(self, rules: Rules) -> Rules:
+    def _installed(self, rules: Ruling) -> Ruling:
         """The rules by the definitions of the cluster; by those of Modelgate if they cannot be read.
 
         Raises:

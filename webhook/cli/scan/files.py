@@ -12,7 +12,7 @@ from webhook.cli.input.definitions import deciding
 from webhook.cli.input.flags import excluded
 from webhook.cli.scan.judging import StoredObject
 from webhook.cluster.view import MemoryView
-from webhook.engine.audit import Rules
+from webhook.engine import Ruling
 from webhook.library.apiserver import is_definition, kind_of, placed, read_definitions, receive, stored_object
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import Reading, read_paths
@@ -23,7 +23,7 @@ __all__ = ["Files"]
 class Files:
     """The objects of files. They are all that rules can look up: an object that is in no file does not exist."""
 
-    def __init__(self, options: argparse.Namespace, rules: Rules, kinds: Collection[str]) -> None:
+    def __init__(self, options: argparse.Namespace, rules: Ruling, kinds: Collection[str]) -> None:
         """Read the files.
 
         Raises:
@@ -68,7 +68,7 @@ class Files:
         if not judged:
             self.problems += self._left_out
 
-    def _under_definitions(self, options: argparse.Namespace, rules: Rules) -> Rules:
+    def _under_definitions(self, options: argparse.Namespace, rules: Ruling) -> Ruling:
         """The rules by the valid definitions among the files."""
         found = deciding(options, read_definitions(options.crds), (), self._documents, (), rules.shipped)
         refused = found.checked.refused

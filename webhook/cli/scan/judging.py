@@ -14,7 +14,8 @@ from webhook.cli.output import say
 from webhook.cli.report.omitted import kept
 from webhook.cli.report.report import Report
 from webhook.cluster.view import ClusterView
-from webhook.engine.audit import Rules, Standing, Verdict, judge
+from webhook.engine import Ruling
+from webhook.engine.audit import Standing, Verdict, judge
 from webhook.library.findings import Finding, Severity, findings_of
 from webhook.library.review import title_of
 from webhook.library.verdict import Verdict as ObjectVerdict
@@ -44,7 +45,7 @@ class Source(Protocol):
     skipped: Counter[str]
 
     @property
-    def rules(self) -> Rules: ...
+    def rules(self) -> Ruling: ...
 
     @property
     def view(self) -> ClusterView: ...

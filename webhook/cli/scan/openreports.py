@@ -9,7 +9,7 @@ from reconciler import NORMALISED, Condition, owned, report
 from webhook.cli.dumping import dumped
 from webhook.cli.scan.judging import Judged
 from webhook.cluster import APIResource
-from webhook.engine.audit import Rules
+from webhook.engine import Ruling
 
 __all__ = ["write"]
 
@@ -18,7 +18,7 @@ _REPORT: Final = APIResource(*_GROUP, "reports", "Report")
 _CLUSTER_REPORT: Final = APIResource(*_GROUP, "clusterreports", "ClusterReport", False)
 
 
-def write(judged: Iterable[Judged], rules: Rules, file: TextIO) -> None:
+def write(judged: Iterable[Judged], rules: Ruling, file: TextIO) -> None:
     """Write a YAML document for each object with findings."""
     for each in judged:
         found = _report(each, rules)
@@ -26,7 +26,7 @@ def write(judged: Iterable[Judged], rules: Rules, file: TextIO) -> None:
             file.write(dumped(found))
 
 
-def _report(each: Judged, rules: Rules) -> dict[str, Any] | None:
+def _report(each: Judged, rules: Ruling) -> dict[str, Any] | None:
     obj = each.value
     resource = _REPORT if obj["metadata"].get("namespace") else _CLUSTER_REPORT
     condition = Condition(NORMALISED, each.verdict.clean, "", "")

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from webhook.admission import Cause, GroupVersionKind, group_version
 from webhook.admission.errors import CatalogError, Problem
-from webhook.catalog import Catalog
 from webhook.manifests import folders
 from webhook.manifests.documents import Document
 from webhook.manifests.files import Contents
@@ -50,10 +49,6 @@ class Definitions:
                 else:
                     crds[crd.group, crd.kind] = crd
         return cls(crds, refused)
-
-    def extend(self, catalog: Catalog) -> Catalog:
-        """The catalog with the kinds that it does not have, as kinds without rules."""
-        return catalog.extended(self.crds.values())
 
 
 def read_definitions(paths: Iterable[Path | Contents]) -> list[Document]:

@@ -14,7 +14,7 @@ from webhook.cli.doctor.finding import Finding, finding
 from webhook.cli.doctor.snapshot import Installation, Object, named
 from webhook.cli.test import read_cases
 from webhook.cluster import MemoryView
-from webhook.engine import Options
+from webhook.engine import Options, Ruling
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.library.review import decide
 from webhook.policy import MISSING, Profile
@@ -86,37 +86,37 @@ def check_trials(found: Installation, catalog: Catalog) -> Iterator[Finding]:
     if found.snapshot.cluster is None or found.snapshot.read_only:
         return
     definitions, absent = found.snapshot.definitions(catalog)
-    ruling = with_installed(catalog, definitions, absent=absent)[0]
+    ruling = Ruling(catalog, catalog, Options(Profile(found.flags().profile))).under(definitions, absent)
     installed = {each["metadata"]["name"] for each in definitions}
     for api, pack in built_in().items():
         if found.groups().isdisjoint(pack.groups):
             continue
-        trial = trial_of(api, ruling, installed, Options(Profile(found.flags().profile)), catalog)
+        trial = trial_of(api, ruling, installed)
         if trial is not None:
             yield from _tried(trial, found)
 
 
-def trial_of(api: str, ruling: Catalog, installed: set[str], options: Options, catalog: Catalog) -> Trial | None:
+def trial_of(api: str, ruling: Ruling, installed: set[str]) -> Trial | None:
     """A trial of the first installed kind for which the cases of the policies have one under the definitions there.
 
-    ``api`` is the folder of the API's policies, ``ruling`` the ``catalog`` by the installed definitions, whose names
-    are ``installed``.
+    ``api`` is the folder of the API's policies, ``installed`` the names of the definitions that the ruling is by.
     """
-    for table in read_cases([POLICIES.joinpath(api)], catalog):
-        known = next((each for gvk, each in ruling.kinds.items() if gvk.kind == table.target.kind), None)
+    for table in read_cases([POLICIES.joinpath(api)], ruling.shipped):
+        known = next((each for gvk, each in ruling.catalog.kinds.items() if gvk.kind == table.target.kind), None)
         if known is None or f"{known.plural}.{known.gvk.group}" not in installed:
             continue
-        trial = _among(table.cases, known, ruling, options)
+        trial = _among(table.cases, known, ruling)
         if trial is not None:
             return trial
     return None
 
 
-def _among(cases: Iterable[Case], known: KnownKind, ruling: Catalog, options: Options) -> Trial | None:
+def _among(cases: Iterable[Case], known: KnownKind, ruling: Ruling) -> Trial | None:
     """The first good object of the cases and the first bad one, by the engine itself: better refused than warned of."""
     good, refused, warned = list[Object](), list[Object](), list[Object]()
     for case in filter(_is_plain, cases):
-        request, _, decision = decide(written(case, known), None, known, ruling, MemoryView(), options, assigned=True)
+        manifest, catalog, options = written(case, known), ruling.catalog, ruling.options
+        request, _, decision = decide(manifest, None, known, catalog, MemoryView(), options, assigned=True)
         obj = request.object or {}
         codes = [*(each.code for each in decision.causes), *(each.code for each in decision.warnings)]
         if not codes:

@@ -1,9 +1,9 @@
 """Compiled policies of the built-in kinds, kept in files: compiling one takes 10 to 200 ms, and loading it 1 to 5.
 
-An image has them beside the policies, made when it is built (:mod:`webhook.catalog.kept.ship`), and a checkout those
-that the Makefile made. Only the installer writes there, and they are trusted as its modules are. Nothing is kept for a
-user: a folder of a user can be one that a checkout of others' files has filled. What is stale or damaged is not used,
-and compiled again.
+An image has them beside the policies, made when it is built (:func:`webhook.catalog.ship`), and a checkout those that
+the Makefile made. Only the installer writes there, and they are trusted as its modules are. Nothing is kept for a user:
+a folder of a user can be one that a checkout of others' files has filled. What is stale or damaged is not used, and
+compiled again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PARTS: Final = (
     *("golang", "ground", "kubernetes", "manifests", "policy", "schema"),
 )
 _CODE: Final = (".py", ".lark", ".tables")
-_PACKAGE: Final = Path(__file__).parent.parent.parent
+_PACKAGE: Final = Path(__file__).parent.parent
 POLICIES: Final = _PACKAGE.parent / "policies"
 
 
@@ -48,8 +48,8 @@ class Kept:
     def read(self, gvk: GroupVersionKind, schema: Structural) -> Prepared | None:
         """The prepared policy of a kind with this schema; None if none is kept for this code and these policies."""
         try:
-            found = self._checked((self._folder / _name(gvk)).read_bytes())
-            prepared = None if found is None else _pickling().loaded(found, _shared(schema))
+            content = self._checked((self._folder / _name(gvk)).read_bytes())
+            prepared = None if content is None else _pickling().loaded(content, _shared(schema))
         except Exception:  # noqa: BLE001 - any fault of an old file is the same: the policy is compiled again
             return None
         return prepared if isinstance(prepared, Prepared) else None
@@ -60,9 +60,9 @@ class Kept:
         Raises:
             OSError: the folder cannot be written to.
         """
-        found = _pickling().dumped(prepared, _shared(prepared.schema))
+        content = _pickling().dumped(prepared, _shared(prepared.schema))
         file = self._folder / _name(gvk)
-        file.write_bytes(self._key + hashlib.sha256(found).digest() + found)
+        file.write_bytes(self._key + hashlib.sha256(content).digest() + content)
         file.chmod(_READABLE)
 
     @cached_property
@@ -74,8 +74,8 @@ class Kept:
         """The pickle in a file, if it is of this code and these policies, and complete."""
         if content[:_DIGEST] != self._key:
             return None
-        found = memoryview(content)[2 * _DIGEST :]
-        return found if hashlib.sha256(found).digest() == content[_DIGEST : 2 * _DIGEST] else None
+        pickled = memoryview(content)[2 * _DIGEST :]
+        return pickled if hashlib.sha256(pickled).digest() == content[_DIGEST : 2 * _DIGEST] else None
 
 
 @cache
@@ -94,7 +94,7 @@ def code_digest() -> bytes:
 
 def _pickling() -> ModuleType:
     """The format of the files, which most commands do not find."""
-    return import_module("webhook.catalog.kept.pickling")
+    return import_module("webhook.catalog.pickling")
 
 
 def _name(gvk: GroupVersionKind) -> str:

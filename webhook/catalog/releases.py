@@ -1,22 +1,33 @@
-"""Kinds under another release of their operator than the documented one, and the settings that name a release."""
+"""Kinds under a release of their operator: which rules are in force, and their compilation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Final
 
-from webhook.admission import GroupVersionKind
-from webhook.admission.errors import Problem, SettingsError
-from webhook.catalog.compiling import compiled
-from webhook.catalog.kinds import NO_POLICY, KnownKind, PolicySource, uncompiled
+from webhook import policy as policies  # its compiler is loaded when it is first used
+from webhook.admission.errors import CatalogError, Problem, SettingsError
+from webhook.catalog.kinds import NO_POLICY, KnownKind, PolicySource, facts_of
 from webhook.catalog.packs import InForce, Pack
 from webhook.manifests import documents
+from webhook.policy import Policy, Reference
 from webhook.policy.problems import problem
 from webhook.policy.ranges import Range
 from webhook.schema import load_crd
 
-__all__ = ["UNKNOWN", "ReleasedKinds", "chosen", "needed_releases", "ranges", "released", "unknown_releases"]
+__all__ = [
+    "UNKNOWN",
+    "chosen",
+    "compiled",
+    "compiled_source",
+    "joined",
+    "needed_releases",
+    "ranges",
+    "released",
+    "unknown_releases",
+]
 
 UNKNOWN: Final = "unknown"
 """The setting for a release that is not in the table."""
@@ -28,15 +39,15 @@ def chosen(packs: Mapping[str, Pack], settings: Iterable[tuple[str, str]]) -> di
     Raises:
         SettingsError: with every API or release that does not exist, and what is like it.
     """
-    found, problems = dict[str, InForce](), list[Problem]()
+    in_force, problems = dict[str, InForce](), list[Problem]()
     for api, release in settings:
         try:
-            found[api] = _set(packs, api, release)
+            in_force[api] = _set(packs, api, release)
         except ValueError as error:
             problems.append(Problem(f"--release {api}={release}"[:200], "", str(error)))
     if problems:
         raise SettingsError(problems)
-    return found
+    return in_force
 
 
 def _set(packs: Mapping[str, Pack], api: str, release: str) -> InForce:
@@ -82,40 +93,62 @@ def unknown_releases(pack: Pack, source: PolicySource) -> Iterator[Problem]:
                 yield problem(source.origin, ("spec", name, index, "operator"), message)
 
 
-def _fault(pack: Pack, found: Range) -> str:
+def _fault(pack: Pack, wanted: Range) -> str:
     if pack.documented is None:
         return "this API has no releases; remove the range, or name the documented release in pack.yaml"
     try:
-        for each in found.versions:
+        for each in wanted.versions:
             pack.table.named(each)
     except ValueError as error:
         return str(error)
-    return "" if any(map(found.holds, pack.releases)) else f"no known release is in the range {found.text}"
+    return "" if any(map(wanted.holds, pack.releases)) else f"no known release is in the range {wanted.text}"
 
 
-class ReleasedKinds(Mapping[GroupVersionKind, KnownKind]):
-    """Kinds of which some have other rules, which are compiled when they are first looked up."""
+def compiled(known: KnownKind) -> KnownKind:
+    """A kind with the rules of its sources that are in force; itself if it has rules, or no sources.
 
-    def __init__(
-        self, others: Mapping[GroupVersionKind, KnownKind], changed: Mapping[GroupVersionKind, KnownKind]
-    ) -> None:
-        self._others = others
-        self._changed = changed
-        self._found: dict[GroupVersionKind, KnownKind] = {}
+    Raises:
+        CatalogError: with every problem of these rules.
+    """
+    if not known.sources or known.policy is not NO_POLICY:
+        return known
+    policies_of_sources = (compiled_source(known, each) for each in known.sources)
+    try:
+        return replace(known, policy=reduce(joined, policies_of_sources, NO_POLICY))
+    except ValueError as error:
+        raise CatalogError([Problem(known.sources[-1].origin.source, "spec", str(error))]) from None
 
-    def __getitem__(self, gvk: GroupVersionKind) -> KnownKind:
-        if gvk not in self._changed:
-            return self._others[gvk]
-        if gvk not in self._found:
-            self._found.setdefault(gvk, compiled(self._changed[gvk]))
-        return self._found[gvk]
 
-    def uncompiled(self, gvk: GroupVersionKind) -> KnownKind:
-        """A kind whose policy may not be compiled."""
-        return self._found.get(gvk) or self._changed.get(gvk) or uncompiled(self._others, gvk)
+def compiled_source(known: KnownKind, source: PolicySource) -> Policy:
+    """One policy of a kind: its rules that are in force.
 
-    def __iter__(self) -> Iterator[GroupVersionKind]:
-        return iter(self._others)
+    Raises:
+        CatalogError: with every problem of these rules.
+    """
+    references = tuple(map(Reference.of, source.document.spec.references))
+    _check_names(known, source, references)
+    facts = {**known.own_facts, **facts_of(references)}
+    inputs = policies.Inputs(known.schema, {name: fact.schema for name, fact in facts.items()})
+    return policies.compile_policy(source.document, source.origin, inputs, holds=known.in_force.holds)
 
-    def __len__(self) -> int:
-        return len(self._others)
+
+def joined(one: Policy, other: Policy) -> Policy:
+    """The rules of two policies.
+
+    Raises:
+        ValueError: they have different variables or references of one name.
+    """
+    return other if one is NO_POLICY else one.joined(other)
+
+
+def _check_names(known: KnownKind, source: PolicySource, references: Sequence[Reference]) -> None:
+    taken = set(known.own_facts)
+    problems = list[Problem]()
+    for index, each in enumerate(references):
+        if each.name in taken:
+            place = f"{source.origin.source}:{source.origin.line_of('spec', 'references', index, 'name')}"
+            text = f"{known.gvk.kind} has a fact {each.name} already; use another name"
+            problems.append(Problem(place, f"spec.references[{index}].name", text))
+        taken.add(each.name)
+    if problems:
+        raise CatalogError(problems)

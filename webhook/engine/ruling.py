@@ -1,0 +1,99 @@
+"""What decides about objects: the rules and definitions that are in force, and how strict they are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from webhook import catalog as catalogs  # what compares definitions is loaded when it is first used
+from webhook.admission import GroupVersionKind, group_version
+from webhook.admission.stamp import Stamp
+from webhook.catalog import Catalog, KnownKind, groups_of
+from webhook.cluster import APIResource
+from webhook.engine.options import DEFAULT_OPTIONS, Options
+from webhook.schema import CRD
+
+if TYPE_CHECKING:  # the language of native policies takes 80 ms
+    from webhook.catalog import Deviation
+    from webhook.engine.context import Offline
+    from webhook.engine.policyset import PolicySet
+
+__all__ = ["Ruling"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """Which rules, settings, definitions and native policies decide, and how strict they are.
+
+    ``shipped`` is the catalog as it was loaded, ``catalog`` the same by the definitions that are installed, and
+    ``deviations`` say how these differ. ``without`` are groups of APIs that are not covered, and ``guarded`` the kinds
+    that the gate reviews, as ``<plural>.<group>``; None: all that Modelgate covers. It lets others through. ``files``
+    are the objects beside the native ``policies``.
+    """
+
+    shipped: Catalog
+    catalog: Catalog
+    options: Options
+    deviations: tuple[Deviation, ...] = ()
+    without: frozenset[str] = frozenset()
+    policies: PolicySet | None = None
+    files: Offline | None = None
+    guarded: frozenset[str] | None = None
+
+    @classmethod
+    def of(cls, options: Options = DEFAULT_OPTIONS, packs: Iterable[Path] = (), without: Iterable[str] = ()) -> Ruling:
+        """The built-in rules, but for the APIs ``without``, and those of ``packs``, by the settings of the options.
+
+        Raises:
+            LoadError: with every problem (:func:`webhook.catalog.load`).
+        """
+        groups = groups_of(without)
+        shipped = catalogs.load(settings=options.settings, packs=packs).without(groups)
+        return cls(shipped, shipped, options, without=groups)
+
+    def under(
+        self, definitions: Iterable[Mapping[str, Any]], absent: Collection[str] = (), *, trusted: bool = True
+    ) -> Ruling:
+        """The same rules under these CustomResourceDefinitions; as :func:`webhook.catalog.with_installed`."""
+        installed, deviations = catalogs.with_installed(self.shipped, definitions, trusted=trusted, absent=absent)
+        return replace(self, catalog=installed, deviations=deviations).with_policies(self.policies)
+
+    def extended(self, crds: Iterable[CRD]) -> Ruling:
+        """The same rules, and the kinds of these definitions that have none."""
+        return replace(self, catalog=self.catalog.extended(crds))
+
+    def with_policies(self, policies: PolicySet | None) -> Ruling:
+        return replace(self, policies=policies, files=policies.over(self.catalog) if policies else None)
+
+    def wrote(self, stamp: Stamp) -> bool:
+        """Whether a stamp is of these rules and this profile."""
+        return (stamp.catalog, stamp.profile) == (self.catalog.digest, self.options.profile)
+
+    @property
+    def digest(self) -> str:
+        return f"{self.catalog.digest}/{self.options.profile}/{self.policies.digest if self.policies else ''}"
+
+    def kinds(self) -> Iterator[APIResource]:
+        """The kinds that the gate reviews."""
+        for gvk, known in self.shipped.kinds.items():
+            if self.guarded is None or f"{known.plural}.{gvk.group}" in self.guarded:
+                yield APIResource(gvk.group, gvk.version, known.plural, gvk.kind, known.namespaced)
+
+    def definitions(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The names of the definitions that rules and facts depend on, and of those that tell releases apart."""
+        return catalogs.definition_names(self.shipped)
+
+    def api(self, resource: APIResource) -> str:
+        """The name of a kind's API, which is that of its folder of rules."""
+        return self.shipped.kinds[GroupVersionKind(resource.group, resource.version, resource.kind)].api
+
+    def because(self, obj: Mapping[str, Any]) -> Mapping[str, str]:
+        """Why each rule of the object's kind exists, by code."""
+        known = self.kind_of(obj)
+        return {rule.code: rule.docs for rule in known.policy.validations} if known else {}
+
+    def kind_of(self, obj: Mapping[str, Any]) -> KnownKind | None:
+        """The kind and version of a stored object; None if Modelgate does not cover it."""
+        return self.catalog.find(GroupVersionKind(*group_version(obj["apiVersion"]), obj["kind"]))
