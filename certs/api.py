@@ -18,8 +18,6 @@ from urllib.parse import urlencode
 
 from certs.errors import ApiServerError
 
-__all__ = ["Api"]
-
 # Longer than a healthy API server needs, and short enough for the start of a pod.
 _TIMEOUT_SECONDS = 10
 _ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")

@@ -17,8 +17,6 @@ from certs.errors import AuthorityError, ClockError, InvalidNameError
 from certs.lifetimes import BACKDATED, Lifetimes
 from certs.names import Names
 
-__all__ = ["Authority"]
-
 _DEFAULT = Lifetimes()
 _OWN = "modelgate CA "
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from certs.errors import AuthorityError
 
-__all__ = ["CA_CRT", "TLS_CRT", "TLS_KEY", "Credentials"]
-
 TLS_CRT = "tls.crt"
 TLS_KEY = "tls.key"
 CA_CRT = "ca.crt"

@@ -12,17 +12,6 @@ CertsError
 
 from __future__ import annotations
 
-__all__ = [
-    "ApiServerError",
-    "AuthorityError",
-    "CertsError",
-    "ClockError",
-    "DirectoryError",
-    "InvalidNameError",
-    "PublishError",
-    "StoreError",
-]
-
 
 class CertsError(Exception):
     """The root of the tree; every text is a sentence for the operator of the gate.

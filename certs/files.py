@@ -13,8 +13,6 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-__all__ = ["create", "read", "replace"]
-
 _DATA = "..data"
 
 

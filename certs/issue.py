@@ -15,8 +15,6 @@ from certs.errors import AuthorityError, DirectoryError
 from certs.lifetimes import Lifetimes
 from certs.names import Names
 
-__all__ = ["Leaf", "beside", "issue", "renew"]
-
 _DEFAULT = Lifetimes()
 
 

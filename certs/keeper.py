@@ -19,8 +19,6 @@ from certs.rotation import Seen
 from certs.state import Signer, State
 from certs.store import Store, Stored
 
-__all__ = ["Keeper", "Look"]
-
 # One to make a CA, one to publish it, one to read it back and sign; the others are for races with other replicas.
 _PASSES = 8
 

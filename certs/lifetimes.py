@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-__all__ = ["BACKDATED", "Lifetimes"]
-
 # The clock of an API server may be behind ours; client-go backdates the certificates it signs itself by the same hour.
 BACKDATED = timedelta(hours=1)
 

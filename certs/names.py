@@ -10,8 +10,6 @@ from cryptography import x509
 
 from certs.errors import InvalidNameError
 
-__all__ = ["LOCAL", "Names"]
-
 # RFC 1123 labels, as in names of Services and namespaces; the CA does not sign wildcards.
 _LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _DNS = re.compile(rf"{_LABEL}(\.{_LABEL})*")

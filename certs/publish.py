@@ -25,8 +25,6 @@ from certs import pem
 from certs.api import Api
 from certs.errors import ApiServerError
 
-__all__ = ["FIELD_MANAGER", "GROUP_VERSION", "Configuration", "Live", "publish", "read"]
-
 FIELD_MANAGER = "modelgate-certs"
 
 GROUP_VERSION = "admissionregistration.k8s.io/v1"

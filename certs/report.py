@@ -12,8 +12,6 @@ from typing import Final
 from certs.api import Api
 from certs.errors import ApiServerError, CertsError
 
-__all__ = ["Events", "Note", "Reporter"]
-
 # A fault is looked at every few seconds. An Event lives for an hour by default, so an hourly one stays visible.
 _AGAIN = timedelta(hours=1)
 _CONTROLLER = "modelgate.dev/certs"

@@ -28,8 +28,6 @@ from certs.keeper import Look
 from certs.publish import Configuration
 from certs.report import Note
 
-__all__ = ["Restorer"]
-
 HELM: Final = "helm"
 _RELEASE: Final = "meta.helm.sh/"
 """The prefix of the annotations by which Helm knows its objects."""

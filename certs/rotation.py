@@ -24,8 +24,6 @@ from certs.issue import Leaf
 from certs.lifetimes import Lifetimes
 from certs.state import Retired, Signer, State
 
-__all__ = ["Seen", "adopt", "advance", "begin", "may_sign", "phase"]
-
 
 @dataclass(frozen=True, slots=True)
 class Seen:

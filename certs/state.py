@@ -23,8 +23,6 @@ from certs.authority import Authority
 from certs.credentials import CA_CRT, TLS_CRT, TLS_KEY, Credentials
 from certs.errors import AuthorityError, ClockError
 
-__all__ = ["FILES", "Retired", "Signer", "State"]
-
 _NEXT_CRT, _NEXT_KEY, _STATE = "next.crt", "next.key", "state.json"
 FILES = (TLS_CRT, TLS_KEY, CA_CRT, _NEXT_CRT, _NEXT_KEY, _STATE)
 

@@ -17,8 +17,6 @@ from certs.api import Api
 from certs.errors import ApiServerError, StoreError
 from certs.state import FILES
 
-__all__ = ["DirectoryStore", "SecretStore", "Store", "Stored"]
-
 
 @dataclass(frozen=True, slots=True)
 class Stored:

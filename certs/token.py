@@ -14,8 +14,6 @@ from certs import files
 from certs.api import Api
 from certs.errors import ApiServerError, DirectoryError
 
-__all__ = ["Account", "provide"]
-
 # An hour, as for the tokens of pods: a token cannot be revoked without deleting its account.
 _LIFETIME = timedelta(hours=1)
 _TOKEN, _CA, _RENEW = "token", "ca.crt", "renew-at"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from enum import Enum
 
-from reconciler.resource import APIResource
 from webhook.admission import GroupVersionKind
+from webhook.cluster import APIResource
 from webhook.engine.audit import Ruling, Standing, Verdict, judge, load, native_policies
 
 __all__ = ["Outlet", "Ruling", "Standing", "Verdict", "judge", "load", "native_policies", "outlet"]

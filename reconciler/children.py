@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import orjson
 
-from reconciler.resource import Item, Key, Kind, reference
+from reconciler.resource import Item, reference
 from reconciler.seen import Index
-from reconciler.writer import ApiError, Writer
+from reconciler.writer import Writer
+from webhook.cluster import ApiError, Key
 from webhook.cluster.live import LiveView
-
-__all__ = ["MANAGED", "Children", "covers", "digest", "owned", "owner_of"]
+from webhook.cluster.view import Kind
 
 MANAGED: Final = ("app.kubernetes.io/managed-by", "modelgate")
 """The label of every child, by which children are watched."""

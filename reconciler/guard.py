@@ -18,12 +18,10 @@ import orjson
 
 from reconciler.known import Known
 from reconciler.projection import Happening
-from reconciler.resource import APIResource, Item
+from reconciler.resource import Item
 from reconciler.say.conditions import timestamp, utc_now
 from reconciler.writer import FIELD_MANAGER
-from webhook.cluster import light
-
-__all__ = ["ANOTHER", "HOLD", "LONGEST_HOLD", "NAMESPACES", "Guard", "Sign", "content", "trimmed", "writers"]
+from webhook.cluster import APIResource, light
 
 HOLD: Final = 600.0
 """Seconds without a write of another manager until a status is written again. A controller that runs answers a foreign

@@ -14,10 +14,9 @@ from reconciler.guard import trimmed
 from reconciler.known import Known, Review
 from reconciler.pace import Pace
 from reconciler.say.conditions import NORMALISED, Condition
-from reconciler.writer import ApiError, Writer
+from reconciler.writer import Writer
 from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
-
-__all__ = ["ABSENT", "OUTDATED", "REFUSED", "RESTAMPS", "STAMPED", "Answer", "Healer"]
+from webhook.cluster import ApiError
 
 STAMPED: Final = "Stamped"
 REFUSED: Final = "Refused"

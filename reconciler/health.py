@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
 
-__all__ = ["Health"]
-
 Check = Callable[[], tuple[bool, str]]
 """Whether the check passes, and a text."""
 

@@ -7,11 +7,10 @@ from typing import Any
 
 from reconciler.audit import Ruling, Verdict
 from reconciler.projection import Gauge
-from reconciler.resource import APIResource, Item
+from reconciler.resource import Item
 from reconciler.say.conditions import Condition
 from reconciler.seen import Seen
-
-__all__ = ["Known", "Review"]
+from webhook.cluster import APIResource
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)

@@ -17,9 +17,8 @@ from typing import Any
 
 from reconciler.resource import LEASES
 from reconciler.say.conditions import utc_now
-from reconciler.writer import ApiError, Writer
-
-__all__ = ["CALL_TIMEOUT", "Lease"]
+from reconciler.writer import Writer
+from webhook.cluster import ApiError
 
 CALL_TIMEOUT = 2.5
 

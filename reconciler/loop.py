@@ -18,17 +18,17 @@ from reconciler.metrics import Metrics
 from reconciler.pace import Pace
 from reconciler.projection import Controller, Happening, Observed, Projection
 from reconciler.queue import Queue
-from reconciler.resource import APIResource, Item, Key, Kind, kind_of
+from reconciler.resource import Item, kind_of
 from reconciler.say.conditions import Condition, utc_now
 from reconciler.say.events import record
 from reconciler.say.speaker import NEWS, Speaker, is_erased, said
 from reconciler.say.status import whole_status, write_conditions, write_status
 from reconciler.seen import Index, Read, Seen, essence, reads_of
-from reconciler.writer import ApiError, Writer
+from reconciler.writer import Writer
 from webhook.admission.errors import ModelgateError
+from webhook.cluster import ApiError, APIResource, Key
 from webhook.cluster.live import LiveView
-
-__all__ = ["Loop"]
+from webhook.cluster.view import Kind
 
 log = logging.getLogger(__name__)
 

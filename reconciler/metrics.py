@@ -16,8 +16,6 @@ from reconciler.projection import Gauge
 from reconciler.queue import Queue
 from reconciler.resource import Item
 
-__all__ = ["Metrics"]
-
 
 class Metrics(Collector):
     """The metrics of one reconciler, in a registry of their own."""

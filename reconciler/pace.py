@@ -8,9 +8,6 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-__all__ = ["Pace"]
-
-
 K = TypeVar("K")
 
 

@@ -14,17 +14,16 @@ from reconciler.guard import trimmed
 from reconciler.lease import Lease
 from reconciler.loop import Loop
 from reconciler.projection import Controller
-from reconciler.resource import APIResource, Key, Kind, kind_of
+from reconciler.resource import kind_of
 from reconciler.say import reports
 from reconciler.writer import Writer
-from webhook.cluster import FollowedDefinitions, Following, Listener
+from webhook.cluster import APIResource, FollowedDefinitions, Following, Key, Listener
 from webhook.cluster.backoff import join
 from webhook.cluster.live import LiveView
+from webhook.cluster.view import Kind
 from webhook.facts import watched
 from webhook.facts.ome import CONFIG
 from webhook.ground.frames import with_room
-
-__all__ = ["Process", "Reach", "Reload", "started"]
 
 log = logging.getLogger(__name__)
 

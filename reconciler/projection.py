@@ -11,13 +11,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from reconciler.resource import APIResource, Kind
 from reconciler.say.conditions import Condition
 from webhook.admission import Cause
-from webhook.cluster.view import ClusterView
-
-__all__ = ["Controller", "Gauge", "Happening", "Observed", "Projection", "Reduce"]
-
+from webhook.cluster import APIResource
+from webhook.cluster.view import ClusterView, Kind
 
 Reduce = Callable[[dict[str, Any], APIResource], dict[str, Any]]
 

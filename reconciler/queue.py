@@ -16,8 +16,6 @@ from typing import Generic, TypeVar
 
 from webhook.cluster.backoff import backoff
 
-__all__ = ["Queue"]
-
 K = TypeVar("K")
 
 

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 from webhook.cluster import APIResource, Key
 from webhook.cluster.view import Kind
 
-__all__ = ["EVENTS", "LEASES", "APIResource", "Item", "Key", "Kind", "kind_of", "reference"]
-
 EVENTS = APIResource("", "v1", "events", "Event")
 LEASES = APIResource("coordination.k8s.io", "v1", "leases", "Lease")
 

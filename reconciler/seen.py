@@ -6,12 +6,11 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from reconciler.resource import Item, Key, Kind
+from reconciler.resource import Item
 from reconciler.say.conditions import NORMALISED
-from webhook.cluster import ClusterAnswer, ClusterQuestion, Reference, RequestView
+from webhook.cluster import ClusterAnswer, ClusterQuestion, Key, Reference, RequestView
 from webhook.cluster.live import LiveView
-
-__all__ = ["Index", "Read", "Seen", "essence", "reads_of"]
+from webhook.cluster.view import Kind
 
 READ_SECONDS: Final = 10.0
 """For an answer that is not in memory: OME's ConfigMap, and questions of native policies."""

@@ -8,10 +8,7 @@ from typing import Any, ClassVar
 
 import urllib3
 
-from reconciler.resource import APIResource
-from webhook.cluster import JSON, ApiError, Reader, Stream, Unreachable, content_of
-
-__all__ = ["FIELD_MANAGER", "ApiError", "Stream", "Unreachable", "Writer"]
+from webhook.cluster import JSON, ApiError, APIResource, Reader, content_of
 
 FIELD_MANAGER = "modelgate"
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-__all__ = ["Keys", "statements"]
-
 Keys = tuple[str, ...]
 """A path: field names, and ``*`` for every item of a list or every value of a map."""
 

@@ -15,8 +15,6 @@ from reconciler.projections.remote import Probe, Remote, Turns
 from reconciler.say.conditions import Condition, find, merged, timestamp, utc_now
 from webhook.cluster.view import ClusterView
 
-__all__ = ["Drift", "Found"]
-
 DRIFTED: Final = "SourceDrifted"
 
 RETRY: Final = 300.0

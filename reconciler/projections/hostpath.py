@@ -5,8 +5,6 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Sequence
 
-__all__ = ["refusal"]
-
 
 def refusal(source: str, path: str, roots: Sequence[str]) -> str:
     """Why a local source is not allowed; "" if it is.

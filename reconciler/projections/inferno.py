@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final
 
-__all__ = ["Infeasible", "Load", "Profile", "Queue", "Sizing", "Targets", "highest", "predict", "size"]
-
 QUEUE: Final = 10
 """Requests that may wait, for each that is served at a time."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.resource import APIResource
+from webhook.cluster import APIResource
 
 _AIM, _OME, _KSERVE = "aim.silogen.ai", "ome.io", "serving.kserve.io"
 

@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from reconciler.projection import Controller, Observed, Projection
-from reconciler.resource import APIResource
 from reconciler.say.conditions import Condition, merged
 from webhook.admission import Cause
-
-__all__ = ["controller", "project"]
+from webhook.cluster import APIResource
 
 MODELS: Final = APIResource("llmaz.io", "v1alpha1", "openmodels", "OpenModel", namespaced=False)
 

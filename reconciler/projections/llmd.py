@@ -18,13 +18,11 @@ import orjson
 from reconciler.projection import Controller, Gauge, Observed, Projection
 from reconciler.projections.inferno import Infeasible, Load, Profile, Sizing, Targets, predict, size
 from reconciler.projections.prometheus import Measured
-from reconciler.resource import APIResource, Kind
 from reconciler.say.conditions import Condition, merged, timestamp
 from webhook.admission import Cause
-from webhook.cluster.view import ClusterView
+from webhook.cluster import APIResource
+from webhook.cluster.view import ClusterView, Kind
 from webhook.manifests.composer import YamlError, compose
-
-__all__ = ["Source", "controller", "project", "refused"]
 
 VARIANTS: Final = APIResource("llmd.ai", "v1alpha1", "variantautoscalings", "VariantAutoscaling")
 VARIANT: Final = Kind("llmd.ai", "VariantAutoscaling")

@@ -17,8 +17,9 @@ from reconciler.projection import Controller, Happening, Observed, Projection, R
 from reconciler.projections.drift import Drift
 from reconciler.projections.hostpath import refusal
 from reconciler.projections.objects import news
-from reconciler.resource import APIResource, Kind
 from reconciler.say.conditions import Condition, find, merged, timestamp
+from webhook.cluster import APIResource
+from webhook.cluster.view import Kind
 from webhook.facts.llmkube import (
     FACTS,
     FileSet,
@@ -27,8 +28,6 @@ from webhook.facts.llmkube import (
     cache_key,
     resolve_fileset,
 )
-
-__all__ = ["MODELS", "controller", "project"]
 
 MODELS = APIResource("inference.llmkube.dev", "v1alpha1", "models", "Model")
 

@@ -7,23 +7,9 @@ import re
 from typing import Any, Final
 
 from reconciler.projection import Happening
-from reconciler.resource import APIResource, kind_of
+from reconciler.resource import kind_of
+from webhook.cluster import APIResource
 from webhook.cluster.view import ClusterView
-
-__all__ = [
-    "LABEL",
-    "child_of",
-    "condition_of",
-    "given",
-    "job_state",
-    "label",
-    "mine",
-    "named",
-    "new",
-    "news",
-    "on_nodes",
-    "short",
-]
 
 LABEL: Final = 63
 """Characters of a label's value, and of the name of a Service or Pod."""

@@ -16,8 +16,6 @@ import urllib3
 
 from reconciler.projections.inferno import Load
 
-__all__ = ["Measured", "Prometheus", "over_http"]
-
 TIMEOUT: Final = 5.0
 """Seconds for one query."""
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from webhook.golang.credentials import masked
 
-__all__ = ["MESSAGE_LIMIT", "NORMALISED", "Condition", "find", "merged", "timestamp", "utc_now", "with_conditions"]
-
 NORMALISED = "Normalised"
 """The type of the condition that says whether an object may be acted on."""
 

@@ -10,10 +10,9 @@ from typing import Any
 from reconciler.projection import Happening
 from reconciler.resource import EVENTS, reference
 from reconciler.say.conditions import timestamp
-from reconciler.writer import FIELD_MANAGER, ApiError, Writer
+from reconciler.writer import FIELD_MANAGER, Writer
+from webhook.cluster import ApiError
 from webhook.golang.credentials import masked
-
-__all__ = ["record"]
 
 log = logging.getLogger(__name__)
 

@@ -11,11 +11,11 @@ from typing import Any, Final
 from reconciler.audit import Verdict
 from reconciler.children import digest
 from reconciler.heal import REFUSED
-from reconciler.resource import APIResource, Kind, reference
+from reconciler.resource import reference
 from reconciler.say.conditions import Condition
+from webhook.cluster import APIResource
 from webhook.cluster.live import LiveView
-
-__all__ = ["KINDS", "report", "resource_for"]
+from webhook.cluster.view import Kind
 
 _NAMESPACED: Final = (Kind("openreports.io", "Report"), Kind("wgpolicyk8s.io", "PolicyReport"))
 _CLUSTER: Final = (Kind("openreports.io", "ClusterReport"), Kind("wgpolicyk8s.io", "ClusterPolicyReport"))

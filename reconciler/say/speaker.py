@@ -15,10 +15,9 @@ from reconciler.projection import Happening
 from reconciler.say import reports
 from reconciler.say.conditions import NORMALISED, Condition, find
 from reconciler.say.events import record
-from reconciler.writer import ApiError, Writer
+from reconciler.writer import Writer
+from webhook.cluster import ApiError
 from webhook.cluster.live import LiveView
-
-__all__ = ["NEWS", "Speaker", "is_erased", "said"]
 
 log = logging.getLogger(__name__)
 

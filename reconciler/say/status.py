@@ -9,11 +9,9 @@ from typing import Any, Final
 from reconciler.audit import Outlet, outlet
 from reconciler.guard import trimmed, writers
 from reconciler.known import Review
-from reconciler.resource import APIResource
 from reconciler.say.conditions import Condition, find, merged, with_conditions
 from reconciler.writer import FIELD_MANAGER, Writer
-
-__all__ = ["whole_status", "write_conditions", "write_status"]
+from webhook.cluster import APIResource
 
 _IDENTITY: Final = ("name", "namespace", "uid")
 

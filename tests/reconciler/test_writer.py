@@ -9,8 +9,9 @@ from kubernetes.client import ApiClient, Configuration
 
 from reconciler.projections.llmkube import MODELS
 from reconciler.resource import LEASES, APIResource
-from reconciler.writer import ApiError, Unreachable, Writer
+from reconciler.writer import Writer
 from tests.reconciler.apiserver import PATIENCE
+from webhook.cluster import ApiError, Unreachable
 
 NODES = APIResource("", "v1", "nodes", "Node")
 ROLES = APIResource("rbac.authorization.k8s.io", "v1", "roles", "Role")

@@ -16,8 +16,6 @@ from webhook.cluster import Kind
 from webhook.facts import KNOWN, Knowledge
 from webhook.vap import resource_of_kind
 
-__all__ = ["FILE", "template"]
-
 FILE: Final = Path(__file__).parents[2] / "chart" / "templates" / "_catalog.tpl"
 HEAD: Final = """{{/*
 Made from policies and facts by `make docs`. API → the group, versions and plural names of its kinds; "cluster" are

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 import yaml
 
-__all__ = ["CHARTS", "readme"]
-
 ROOT: Final = Path(__file__).parents[2]
 CHARTS: Final = {
     "chart": "helm install modelgate chart/ --namespace modelgate-system --create-namespace --wait",

@@ -16,8 +16,6 @@ from webhook.ground.fieldpath import field_path
 from webhook.manifests import documents
 from webhook.schema import CRD, CoerceError, load_crd
 
-__all__ = ["made_page"]
-
 POLICIES: Final = Path(__file__).parents[2] / "policies"
 
 HEAD: Final = """\

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 from tools.coverage.seeds import DOCUMENTS, Document, Field, document_file, fields_below
 
-__all__ = ["read_document", "seed_fields"]
-
 _TAG: Final = re.compile(r"</?(?:a|p|td|tr|ol|ul|li|br/?|code|span|table|tbody|thead|th|B)\b[^>]*>")
 _VALIDATIONS: Final = {
     "Enum": "enum",

@@ -21,8 +21,6 @@ from webhook.cli.cases import parse_cases
 from webhook.manifests import documents
 from webhook.policy import Action
 
-__all__ = ["SEEDS", "counted_seeds", "made_page", "rows_of"]
-
 SEEDS: Final = Path(__file__).parent / "seeds.yaml"
 POLICIES: Final = Path(__file__).parents[2] / "policies"
 

@@ -12,8 +12,6 @@ from reconciler import audit
 from reconciler.audit import Outlet, outlet
 from webhook.facts.settings import DEFAULT_SETTINGS
 
-__all__ = ["reconciled"]
-
 HEAD: Final = """
 ## What the reconciler does
 

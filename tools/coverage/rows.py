@@ -9,8 +9,6 @@ from typing import Any, Final
 
 from tools.coverage.seeds import Document, Field, fields_below
 
-__all__ = ["Row", "rows", "unreached"]
-
 _TYPES: Final = {
     "bool": "boolean",
     "int": "integer",

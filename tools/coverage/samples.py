@@ -16,8 +16,6 @@ from webhook.engine import Options
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 
-__all__ = ["Verdict", "made_page", "verdicts", "warnings_each"]
-
 HEAD: Final = """\
 # Real manifests before the gate
 

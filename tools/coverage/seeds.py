@@ -9,8 +9,6 @@ from typing import Any, Final
 
 import yaml
 
-__all__ = ["DOCUMENTS", "Document", "Field", "Text", "Type", "document_file", "fields_below"]
-
 DOCUMENTS: Final[Mapping[str, Mapping[str, str]]] = yaml.safe_load(
     Path(__file__).with_name("documents.yaml").read_text()
 )

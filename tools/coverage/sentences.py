@@ -19,8 +19,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tools.coverage.seeds import Text
 
-__all__ = ["SENTENCES", "Answered", "Holds", "Sentence", "answered", "reasons", "sentences"]
-
 SENTENCES: Final = Path(__file__).parents[2] / "docs" / "spec" / "sentences"
 
 _END: Final = re.compile(r"(?<=[.!?])[\"')]?\s+(?=[\"'(-]?[A-Z])|\n(?=[A-Z])")

@@ -11,8 +11,6 @@ from typing import Final
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-__all__ = ["ANSWERS", "Answer", "Specification", "answers", "read_specification", "unanswered"]
-
 ANSWERS: Final = Path(__file__).parents[2] / "docs" / "spec"
 
 _HEADING = re.compile(r"(#+) (?:(\d+(?:\.\d+)*)\.? )?([^:(—]*)")

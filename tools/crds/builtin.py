@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from tools.crds.openapi import Schema, reference
 
-__all__ = ["builtin"]
-
 _PREFIX: Final = "io.k8s."
 _MAP_TYPE: Final = "x-kubernetes-map-type"
 _KEPT: Final = ("type", "format", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", _MAP_TYPE)

@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from tools.crds.openapi import EMBED, Schema
 
-__all__ = ["WITHOUT", "UnknownType", "embedded_names", "expand"]
-
 WITHOUT: Final = "x-modelgate-without"
 
 

@@ -13,8 +13,6 @@ from tools.crds.expand import embedded_names, expand
 from tools.crds.openapi import Schema
 from tools.crds.text import text_of
 
-__all__ = ["BUILTIN", "EMBEDDED", "POLICIES", "TYPES", "kubernetes_names", "made_files"]
-
 POLICIES: Final = Path(__file__).parents[2] / "policies"
 TYPES: Final = Path(__file__).with_name("kubernetes.json")
 """The types of Kubernetes that the sources name, from ``types_of``."""

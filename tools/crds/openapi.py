@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-__all__ = ["EMBED", "reference", "types_of"]
-
 EMBED: Final = "x-modelgate-embed"
 
 Schema = dict[str, Any]

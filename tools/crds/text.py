@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-__all__ = ["text_of"]
-
 WIDTH: Final = 120
 
 

@@ -16,8 +16,6 @@ from webhook.manifests.documents import Document
 from webhook.schema import SchemaError, load_crd
 from webhook.schema.crd.digest import digest
 
-__all__ = ["Defined", "Reader", "is_object"]
-
 Definition = Mapping[str, Any]
 
 

@@ -11,8 +11,6 @@ from typing import Any, Final
 from tools.statements import Keys, statements
 from webhook.policy import Path
 
-__all__ = ["Change", "changes"]
-
 Definition = Mapping[str, Any]
 
 _TEXT: Final = "description"

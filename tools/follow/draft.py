@@ -10,8 +10,6 @@ from typing import Any, Final
 from tools.follow.report import Step
 from webhook.policy.ranges import version
 
-__all__ = ["draft", "drafts"]
-
 Node = Mapping[str, Any]
 
 _TEXTS: Final = ("description", "title", "example", "externalDocs")

@@ -21,8 +21,6 @@ from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.policy.table import Table
 
-__all__ = ["TABLE", "Following", "follow"]
-
 TABLE: Final = "releases.json"
 
 

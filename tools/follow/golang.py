@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-__all__ = ["Function", "functions"]
-
 _SILENT: Final = re.compile(
     r"""
       //[^\n]*

@@ -14,8 +14,6 @@ from webhook.admission.errors import Problem, SettingsError
 from webhook.cli.input.repository import Commit, Entry, Repository
 from webhook.policy.ranges import Version, version
 
-__all__ = ["Release", "opened", "releases"]
-
 _LARGEST: Final = 4 << 20
 """Bytes of a file. An API server takes requests of 3 MiB."""
 _RELEASED: Final = re.compile(r"[0-9]+(\.[0-9]+)+")

@@ -15,8 +15,6 @@ from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.schema import SchemaError, load_crd
 
-__all__ = ["failing", "findings", "under"]
-
 _SHOWN: Final = 200
 """Characters to show of a failure: some quote a whole specification."""
 

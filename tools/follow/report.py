@@ -14,8 +14,6 @@ from tools.follow.touched import touched
 from tools.follow.watches import Turn
 from webhook.catalog import Catalog
 
-__all__ = ["Step"]
-
 _FIELDS: Final = 60
 """Changes to show of one definition: types of Kubernetes have thousands of fields."""
 _LINES: Final = 80

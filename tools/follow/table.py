@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-__all__ = ["table_text"]
-
 
 def table_text(releases: Mapping[str, Mapping[str, str]]) -> str:
     """The table of releases, from the oldest to the newest: name → the digest of each of its definitions.

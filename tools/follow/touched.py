@@ -10,8 +10,6 @@ from webhook.cluster import Kind
 from webhook.facts import inputs_of
 from webhook.policy import OBJECT, SELF, Dependence, Rule, ValidationRule
 
-__all__ = ["touched"]
-
 
 def touched(catalog: Catalog, api: str, kind: str, fields: Collection[Keys]) -> set[str]:
     """The codes of an API that are about one of these fields of a kind, or read it, alone or with what is around it."""

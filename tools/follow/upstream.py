@@ -18,8 +18,6 @@ from webhook.manifests.documents import parse
 from webhook.policy.problems import problems
 from webhook.policy.ranges import version
 
-__all__ = ["FOLDER", "Upstream", "Watch", "read", "write"]
-
 FOLDER: Final = Path(__file__).parent
 _WATCHES: Final = "\nwatches:\n"
 

@@ -13,8 +13,6 @@ from tools.follow.history import Release
 from tools.follow.upstream import Watch
 from webhook.admission.errors import Problem, SettingsError
 
-__all__ = ["Turn", "Watcher"]
-
 
 @dataclass(frozen=True, slots=True)
 class Turn:

@@ -16,8 +16,6 @@ from webhook.facts import Fact
 from webhook.facts.settings import Settings
 from webhook.manifests import documents
 
-__all__ = ["made_text", "recorded"]
-
 POLICIES: Final = Path(__file__).parents[2] / "policies"
 
 Keys = tuple[str, ...]

@@ -9,8 +9,6 @@ from typing import Final
 
 from modelgate import Gate
 
-__all__ = ["FOLDER", "MARK", "sources"]
-
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "pictures"
 MARK: Final = "<!-- of the text with SHA-256 {} -->\n"
 _WIDTH: Final = 44

@@ -15,8 +15,6 @@ from typing import Final
 from tools.release import oci, project
 from tools.release.statements import checksums, provenance
 
-__all__ = ["NAMESPACE", "CommandFailed", "build"]
-
 NAMESPACE: Final = "modelgate-system"
 _KUBERNETES: Final = "1.37.0"  # for which the manifests are rendered; an older Helm would take an older one
 _LOCKS: Final = ("requirements/run.txt", "requirements/unused.txt")

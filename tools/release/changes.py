@@ -7,8 +7,6 @@ from typing import Final
 
 from tools.release.project import ROOT
 
-__all__ = ["KINDS", "fragments", "join", "pending", "section", "unclear"]
-
 KINDS: Final = ("added", "changed", "removed", "fixed", "security")
 """The headings of Keep a Changelog, in the order of a section. A file is named ``<words>.<kind>.md``."""
 

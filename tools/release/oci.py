@@ -12,8 +12,6 @@ from typing import Any, Final
 
 import yaml
 
-__all__ = ["chart_layout", "manifest_digest", "rewritten"]
-
 MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 CHART_CONFIG: Final = "application/vnd.cncf.helm.config.v1+json"
 CHART_CONTENT: Final = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"

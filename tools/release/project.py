@@ -12,8 +12,6 @@ from typing import Final
 
 import yaml
 
-__all__ = ["ROOT", "Commit", "charts", "commit", "disagreements", "git", "version"]
-
 ROOT: Final = Path(__file__).parents[2]
 
 _RELEASED: Final = re.compile(r"^## (\d+\.\d+\.\d+)", re.MULTILINE)

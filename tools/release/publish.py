@@ -13,8 +13,6 @@ from pathlib import Path
 from tools.release import oci
 from tools.release.statements import CHECKSUMS, PROVENANCE
 
-__all__ = ["commands", "publish"]
-
 Command = tuple[str, ...]
 
 

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["CHECKSUMS", "PROVENANCE", "checksums", "provenance"]
-
 CHECKSUMS: Final = "SHA256SUMS"
 PROVENANCE: Final = "provenance.json"
 

@@ -13,8 +13,6 @@ from webhook.manifests import documents
 from webhook.policy import PolicyDocument, Validation, parse_policy
 from webhook.policy.document import Default
 
-__all__ = ["BEGIN", "END", "made_pages"]
-
 ROOT: Final = Path(__file__).parents[2]
 BEGIN: Final = "<!-- made by `make docs` from the policies and their cases: change those -->\n"
 END: Final = "<!-- end of what is made -->\n"

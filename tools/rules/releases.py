@@ -12,8 +12,6 @@ from webhook.catalog import Catalog, InForce, Pack
 from webhook.policy import DefaultRule, Expression, Policy, ValidationRule
 from webhook.policy.ranges import Range, version
 
-__all__ = ["PAGE", "made_page"]
-
 PAGE: Final = Path(__file__).parents[2] / "docs" / "releases.md"
 
 HEAD: Final = """\

@@ -21,8 +21,6 @@ from webhook.policy import document
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["MEANINGS", "author_pages", "meaning"]
-
 _POLICY: Final = (
     document.Spec,
     document.Target,

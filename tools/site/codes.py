@@ -10,8 +10,6 @@ from tools.site.told import Told, badge, plain
 from webhook.cli.rule import without_rule
 from webhook.library.findings import CODES
 
-__all__ = ["codes_page"]
-
 _SHOWN: Final = 160
 """Characters to show of a message: OM405 lists every runtime."""
 

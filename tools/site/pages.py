@@ -20,8 +20,6 @@ from webhook.cli import COMMANDS
 from webhook.cli.rule import explained
 from webhook.cli.shell.running import parser
 
-__all__ = ["ROOT", "assemble", "command_line"]
-
 ROOT: Final = Path(__file__).parents[2]
 _OUTSIDE: Final = re.compile(r"\[([^\]]*)\]\((?:\.\./)+(?!rules|codes|how-to|schemas)[^)]*\)")
 """A link from a page to a file of the repository that is not a page."""

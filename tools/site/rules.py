@@ -11,8 +11,6 @@ from tools.site.told import Told, badge, plain
 from webhook.cli.rule import Shown, without_rule, yaml_of
 from webhook.policy import DefaultRule
 
-__all__ = ["rule_pages"]
-
 _WIDE: Final = "---\nhide: [navigation, toc]\n---\n\n"
 """No page of a code is in the navigation."""
 _NEIGHBOURS: Final = 8

@@ -9,8 +9,6 @@ from typing import Final
 from webhook.cli.rule import RuleForm, Shown
 from webhook.policy import Action, DefaultRule
 
-__all__ = ["Told", "badge", "plain"]
-
 _BADGES: Final = {"denies": "denies", "warns": "warns", "sets": "sets a default"}
 
 

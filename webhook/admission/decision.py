@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 from webhook.golang.credentials import masked
 
-__all__ = ["Cause", "Decision", "Default", "Refusal", "Warn", "labels"]
-
 
 @dataclass(frozen=True, slots=True)
 class Refusal:

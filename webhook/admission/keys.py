@@ -16,8 +16,6 @@ import orjson
 
 from webhook.admission.errors import Malformed
 
-__all__ = ["check_keys"]
-
 _STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _DOUBTFUL: Final = (b"\\u0022", b'" ', b'"\n', b'"\t', b'"\r')
 

@@ -7,8 +7,6 @@ from typing import Final
 
 from webhook.golang.credentials import masked
 
-__all__ = ["cut_end", "one_line"]
-
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Control characters, line separators, characters that reverse the direction of text, and half surrogate pairs."""
 

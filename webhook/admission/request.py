@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from webhook.admission.stamp import canonical, specification
 
-__all__ = ["GroupVersionKind", "Request", "group_version"]
-
 
 class GroupVersionKind(NamedTuple):
     """A version of a kind. A tuple, because it is looked up several times for each request."""

@@ -11,16 +11,6 @@ from webhook.admission.decision import Cause, Warn
 from webhook.admission.plain import cut_end
 from webhook.admission.request import Request
 
-__all__ = [
-    "CAUSES_LENGTH",
-    "STATUS_LENGTH",
-    "SUMMARISED_LENGTH",
-    "WARNINGS_LENGTH",
-    "WARNING_LENGTH",
-    "status",
-    "warnings",
-]
-
 STATUS_LENGTH: Final = 4096
 """Bytes of a refusal by Modelgate's rules. A terminal shows about 50 lines; `modelgate check` shows everything."""
 

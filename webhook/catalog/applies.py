@@ -20,8 +20,6 @@ from webhook.policy import Dependence, Keys, Open, Place, Policy, Rule, any_meet
 from webhook.schema import DecodeError, Structural
 from webhook.schema.compare import Differences
 
-__all__ = ["NOTHING_ASIDE", "Aside", "Dependences", "Foreign", "Own", "Sight"]
-
 _SHAPES: Final = 256
 """Sets of fields of which the rules are remembered; a full cache is emptied."""
 _MOST: Final = 1000

@@ -27,8 +27,6 @@ from webhook.schema import CRD
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable  # takes 10 ms to load
 
-__all__ = ["Catalog", "load", "ship"]
-
 _FORMS: Final = 32
 """Catalogs of other releases to keep. An operator's upgrade needs one or two, and all cases of an API about ten."""
 _LIKENESS: Final = 0.8

@@ -25,8 +25,6 @@ from webhook.policy import MISSING, DefaultRule, Keys, Open, Path, Policy, node_
 from webhook.schema import CRD, Structural, load_crd
 from webhook.schema.compare import Differences, compare, expected, is_same
 
-__all__ = ["Deviation", "with_installed"]
-
 Inputs = Sequence[tuple[Kind, Keys]]
 """The fields of kinds that a fact reads."""
 

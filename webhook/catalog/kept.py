@@ -23,8 +23,6 @@ from webhook.admission import GroupVersionKind
 from webhook.policy import MISSING, Prepared
 from webhook.schema import Structural
 
-__all__ = ["POLICIES", "SHIPPED", "Kept", "code_digest"]
-
 SHIPPED: Final = ".compiled"
 """The folder beside the built-in policies, in an image."""
 _READABLE: Final = 0o644

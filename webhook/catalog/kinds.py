@@ -20,8 +20,6 @@ from webhook.schema import CRD, Structural
 if TYPE_CHECKING:
     from webhook.policy import PolicyDocument
 
-__all__ = ["NO_POLICY", "Kinds", "KnownKind", "PolicySource", "Preparations", "facts_of", "kinds_of"]
-
 NO_POLICY: Final = Policy("", {}, (), ())
 
 

@@ -19,8 +19,6 @@ from webhook.schema import SchemaError, load_crd
 from webhook.schema.compare import is_same
 from webhook.schema.crd.digest import digest
 
-__all__ = ["by_definitions", "definition_names", "forms", "names_of", "undecided_codes"]
-
 
 def forms(catalog: Catalog) -> Iterator[Catalog]:
     """This catalog, and as many others as are needed for every rule of every release to be in one of them.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from webhook.policy.table import Table
 
-__all__ = ["DOCUMENTED", "NO_PACK", "PACK", "TABLE", "InForce", "Pack", "built_in", "groups_of", "known_apis"]
-
 PACK: Final = "pack.yaml"
 TABLE: Final = "releases.json"
 

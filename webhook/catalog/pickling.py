@@ -21,8 +21,6 @@ from webhook.cel.types import Type
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["dumped", "loaded"]
-
 _GENERATED: Final = "<generated>"
 """Stands for the globals of generated functions."""
 

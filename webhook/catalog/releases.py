@@ -17,18 +17,6 @@ from webhook.policy.problems import problem
 from webhook.policy.ranges import Range
 from webhook.schema import load_crd
 
-__all__ = [
-    "UNKNOWN",
-    "chosen",
-    "compiled",
-    "compiled_source",
-    "joined",
-    "needed_releases",
-    "ranges",
-    "released",
-    "unknown_releases",
-]
-
 UNKNOWN: Final = "unknown"
 """The setting for a release that is not in the table."""
 

@@ -23,8 +23,6 @@ from webhook.schema import CRD, load_crd
 if TYPE_CHECKING:
     from webhook.policy import PolicyDocument
 
-__all__ = ["Loaded", "load_shipped"]
-
 _TARGET: Final = re.compile(r"^  target:\n(?:    .*\n)+", re.MULTILINE)
 _SCHEMA: Final = re.compile(r'^ *(?:schema:\n|"schema":)', re.MULTILINE)
 """Where the schema of a built-in definition begins; nothing else comes after it."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from webhook.policy import PolicyDocument
     from webhook.policy.document import Member, Reference
 
-__all__ = ["UserFolders"]
-
 _TYPES: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
     "boolean": [("boolean",)],
     "integer": [("integer",)],

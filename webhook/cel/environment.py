@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from webhook.cel.program import Program
     from webhook.cel.syntax.ast import Expr
 
-__all__ = ["Environment"]
-
 _EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 
 # the minor versions that extended the language itself (apiserver/pkg/cel/environment/base.go)

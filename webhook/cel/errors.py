@@ -17,17 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = [
-    "BudgetExceeded",
-    "CelError",
-    "CompileFailure",
-    "FoldingFailure",
-    "GrammarUnavailable",
-    "Issue",
-    "ParseFailure",
-    "ResultFailure",
-]
-
 _SNIPPET_LIMIT = 16_384  # bytes; cel-go does not print longer source lines
 
 

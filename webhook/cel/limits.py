@@ -12,8 +12,6 @@ from typing import Final
 
 from webhook.cel.errors import BudgetExceeded
 
-__all__ = ["DEEP_RECURSION", "LIST_LIMIT", "RECURSION", "STRING_LIMIT", "WORK_LIMIT", "Steps", "within"]
-
 LIST_LIMIT: Final = 1_000_000
 """Elements of a list: visiting each once spends the cost limit of an expression."""
 

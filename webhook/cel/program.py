@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from webhook.cel.typing.declarations import Function, ObjectMaker
     from webhook.cel.values.nodes import Node
 
-__all__ = ["MATCH_CONDITIONS_BUDGET", "PER_CALL_LIMIT", "RUNTIME_BUDGET", "Budget", "Program", "build"]
-
 Evaluate = Callable[..., Any]
 
 # The API server's limits (apiserver/pkg/apis/cel/config.go).

@@ -38,8 +38,6 @@ from certs import (
 )
 from webhook.cli import logs
 
-__all__ = ["add_parser", "run"]
-
 log = logging.getLogger("modelgate")
 
 _ISSUE = """\

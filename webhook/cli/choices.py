@@ -11,8 +11,6 @@ from webhook.cli.shell.parser import Flags, group
 from webhook.facts.settings import Behaviour, Settings
 from webhook.library.choices import settings_of
 
-__all__ = ["add_arguments", "add_packs", "add_release", "add_without", "apis", "chosen"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare one flag per setting; None if it is not given."""

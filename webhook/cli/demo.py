@@ -38,8 +38,6 @@ from webhook.admission.stamp import ANNOTATION
 from webhook.cli.shell.parser import Commands, command
 from webhook.ground.fieldpath import field_path
 
-__all__ = ["add_parser", "run"]
-
 _NEXT: Final = {
     "{command} check --diff FILE…": "your own manifests",
     "{command} rule LK205": "why a rule exists",

@@ -9,8 +9,6 @@ import yaml
 
 from webhook.cli.output import inert, is_plain
 
-__all__ = ["dumped"]
-
 
 def dumped(value: Any) -> str:
     """A YAML document, with its ``---``. Lines are not folded: the rest of a text could begin one."""

@@ -20,8 +20,6 @@ from webhook.ground.fieldpath import field_keys
 from webhook.library.explained import explained
 from webhook.library.review import ReviewedManifest
 
-__all__ = ["add_parser", "run"]
-
 _EXAMPLES: Final = """\
 examples:
   modelgate explain --view cluster.yaml service.yaml          the ranking of runtimes, the chain of an AIMService

@@ -22,8 +22,6 @@ from webhook.manifests.folders import content_of, entries
 from webhook.policy import DEFAULT_RELEASE, RELEASES, Profile, Release
 from webhook.policy.export import Target, left_out, mutating, validating, with_rules
 
-__all__ = ["add_parser", "run"]
-
 _ONLY: Final = {"validating": "ValidatingAdmissionPolicy", "mutating": "MutatingAdmissionPolicy"}
 
 

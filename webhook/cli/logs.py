@@ -10,8 +10,6 @@ from typing import Final
 
 from webhook.admission.errors import Problem, SettingsError
 
-__all__ = ["LEVELS", "JsonFormatter", "add_arguments", "configure"]
-
 LEVELS: Final = ("debug", "info", "warning", "error")
 FORMATS: Final = ("text", "json")
 

@@ -34,8 +34,6 @@ from webhook.manifests.folders import read_all
 from webhook.manifests.reading import Manifests, Reading, read_paths
 from webhook.policy import Profile
 
-__all__ = ["Outcomes", "outcomes"]
-
 
 class Outcomes(NamedTuple):
     """The reviews of the files that ``paths`` hold (``given``), and the ruling and the judge that they are made by.

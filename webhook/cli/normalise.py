@@ -13,8 +13,6 @@ from webhook.cli.input.flags import add_arguments
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Commands, command
 
-__all__ = ["add_parser", "run"]
-
 
 def add_parser(commands: Commands) -> None:
     parser = command(

@@ -26,8 +26,6 @@ from webhook.cluster.connection import NoConnection, connect
 from webhook.facts.settings import Settings
 from webhook.manifests.folders import Watched
 
-__all__ = ["add_parser", "run"]
-
 log = logging.getLogger(__name__)
 
 _DESCRIPTION = """\

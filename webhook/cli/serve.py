@@ -12,8 +12,6 @@ from webhook.policy import Profile
 from webhook.serve.server import run as serve
 from webhook.serve.settings import Settings
 
-__all__ = ["add_parser", "run"]
-
 
 def add_parser(commands: Commands) -> None:
     parser = command(

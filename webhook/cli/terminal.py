@@ -13,8 +13,6 @@ from itertools import zip_longest
 from textwrap import wrap
 from typing import Final, TextIO, TypeVar
 
-__all__ = ["aligned", "progress", "terminal_width"]
-
 _GAP: Final = "  "
 _NARROW: Final = 12
 """A column is not made narrower than this."""

@@ -25,8 +25,6 @@ from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import content_of, entries
 
-__all__ = ["add_parser", "read_cases", "run", "tables"]
-
 _EXAMPLES: Final = """\
 examples:
   modelgate test policies/                      all cases of a folder of APIs

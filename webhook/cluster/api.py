@@ -21,8 +21,6 @@ import urllib3
 from webhook.cluster.resource import APIResource, is_name
 from webhook.golang.credentials import masked
 
-__all__ = ["JSON", "ApiError", "Reader", "Stream", "Unreachable", "content_of"]
-
 JSON = "application/json"
 
 # Seconds. The API server ends a request after 60 s: a client that waits a little longer learns why.

@@ -15,8 +15,6 @@ from webhook.cluster.api import METADATA_ONLY, ApiError, Reader
 from webhook.cluster.reflector import Reflector
 from webhook.cluster.resource import APIResource, Key
 
-__all__ = ["DEFINITIONS", "Definitions", "FollowedDefinitions"]
-
 log = logging.getLogger("modelgate")
 
 DEFINITIONS: Final = APIResource(

@@ -18,8 +18,6 @@ from webhook.cluster.resource import APIResource, Key
 from webhook.cluster.store import Store, light
 from webhook.cluster.view import Kind
 
-__all__ = ["Following", "Informer", "Listener"]
-
 log = logging.getLogger("modelgate")
 
 RECHECKS: Final = 6

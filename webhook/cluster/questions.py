@@ -16,8 +16,6 @@ from webhook.cluster.readthrough import AccessReview, ClusterAnswer, ClusterQues
 from webhook.cluster.resource import APIResource, is_name
 from webhook.cluster.view import Kind
 
-__all__ = ["MIN_TIMEOUT", "ask", "find"]
-
 
 def find(api: Reader, kind: Kind, timeout: float | None = None, version: str = "") -> APIResource | None:
     """The resource of a kind in a version (default: any), or None if its API is not installed.

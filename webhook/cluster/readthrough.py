@@ -12,17 +12,6 @@ from typing import Any, NamedTuple, Protocol
 from webhook.cluster.resource import Key, is_name
 from webhook.cluster.view import ClusterView, Kind
 
-__all__ = [
-    "AccessReview",
-    "ClusterAnswer",
-    "ClusterQuestion",
-    "LabelSelection",
-    "ReadThrough",
-    "Reference",
-    "RequestView",
-    "ServedKind",
-]
-
 
 class Reference(NamedTuple):
     """An object by name; ``namespace`` is "" for cluster scope.

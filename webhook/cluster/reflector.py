@@ -12,8 +12,6 @@ from webhook.cluster.api import ApiError, Reader, Stream, Unreachable
 from webhook.cluster.backoff import backoff
 from webhook.cluster.resource import APIResource, Key
 
-__all__ = ["FIRST_WAIT", "LONGEST_WAIT", "Reflector"]
-
 log = logging.getLogger(__name__)
 
 # Seconds: from a second, no load for a restarting API server, to half a minute, an acceptable delay for users.

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-__all__ = ["APIResource", "Key", "is_name"]
-
 
 def is_name(name: object) -> bool:
     """Whether a name is a valid path segment (apimachinery, IsValidPathSegmentName)."""

@@ -17,8 +17,6 @@ import orjson
 from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion
 from webhook.cluster.resource import APIResource, Key
 
-__all__ = ["RecentAnswers", "Store", "light"]
-
 MEMORY: Final = threading.Lock()
 """One lock for all stores and recent answers: it is held only for dictionary operations, so threads rarely wait."""
 

@@ -22,8 +22,6 @@ from webhook.engine.review import ObjectReview, review_of
 from webhook.engine.rules import fault_cause
 from webhook.policy import PolicyFault
 
-__all__ = ["mutate", "validate"]
-
 _STAMP: Final = ("metadata", "annotations", ANNOTATION)
 
 

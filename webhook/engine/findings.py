@@ -8,8 +8,6 @@ from typing import Final
 
 from webhook.admission import Cause, Warn
 
-__all__ = ["MAX_FINDINGS", "MESSAGE", "Findings", "refusals_as_warnings"]
-
 MAX_FINDINGS: Final = 1000
 """Causes, notices and warnings of the policy's rules about one object, each: more are of no use to a reader."""
 

@@ -16,8 +16,6 @@ from webhook.engine.rules import validate_rules
 from webhook.engine.schema import add_unknown_fields, missing_spec, validate_schema
 from webhook.policy import PolicyScope
 
-__all__ = ["Judgement", "judge"]
-
 
 class Judgement(NamedTuple):
     """A decision, whether ratcheting has ``spared`` findings of rules, and the errors of the schema that it hides."""

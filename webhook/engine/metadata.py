@@ -12,8 +12,6 @@ from webhook.admission import Cause
 from webhook.ground.fieldpath import field_path
 from webhook.schema import ANNOTATIONS_LIMIT, annotations_size
 
-__all__ = ["is_readable", "metadata_errors"]
-
 _TEXTS: Final = ("name", "generateName", "namespace", "creationTimestamp")
 _MAPS: Final = ("labels", "annotations")
 _LISTS: Final[dict[str, type]] = {"finalizers": str, "managedFields": dict}

@@ -14,8 +14,6 @@ from webhook.policy import Profile
 if TYPE_CHECKING:  # a server without such policies does not load the language of their documents
     from webhook.vap import AdmissionContext, NativePolicies, PolicyResponse
 
-__all__ = ["DEFAULT_OPTIONS", "NAMESPACE", "OBJECT_BUDGET", "Checkpoint", "Native", "Options"]
-
 NAMESPACE: Final = "default"
 """The namespace in which kubectl creates an object that names none."""
 OBJECT_BUDGET: Final = RUNTIME_BUDGET

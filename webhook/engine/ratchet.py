@@ -17,8 +17,6 @@ from webhook.engine.filling.ownership import is_recorded, recorded_in
 from webhook.engine.review import Subject
 from webhook.policy import FACTS, MISSING, OBJECT, SELF, Path, Policy, PolicyScope, ValidationRule
 
-__all__ = ["Ratchet", "TargetNode"]
-
 _ANNOTATIONS: Final = Path(("metadata", "annotations"))
 _STAMP: Final = Path((*_ANNOTATIONS.keys, ANNOTATION))
 

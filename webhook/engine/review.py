@@ -18,8 +18,6 @@ from webhook.engine.options import Options
 from webhook.engine.scope import reviewed_kind, scope_of
 from webhook.policy import PolicyScope, Prepared
 
-__all__ = ["MAX_VALUES", "ObjectReview", "Subject", "review_of"]
-
 MAX_VALUES: Final = 50_000
 """JSON values of an object: 20 times the largest real one known (a ClusterBaseModel with 2,505). A value takes at most
 12 µs, so an object takes less than a second. It is a count, so that every call about the same object comes to the same

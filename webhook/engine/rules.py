@@ -28,8 +28,6 @@ from webhook.ground.fieldpath import field_path
 from webhook.policy import MISSING, Path, PolicyFault, PolicyScope, ValidationRule
 from webhook.schema import OMIT, FieldError
 
-__all__ = ["UNSEEN", "fault_cause", "validate_rules"]
-
 SHOWN: Final = 256
 """Characters of a user's value in a cause: names and URLs fit, and 1,000 causes stay below half a megabyte."""
 

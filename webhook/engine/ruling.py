@@ -20,8 +20,6 @@ if TYPE_CHECKING:  # the language of native policies takes 80 ms
     from webhook.engine.context import Offline
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["Ruling"]
-
 
 @dataclass(frozen=True, slots=True)
 class Ruling:

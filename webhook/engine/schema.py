@@ -16,8 +16,6 @@ from webhook.engine.review import Subject
 from webhook.policy import Path
 from webhook.schema import RULES_NOT_RUN, FieldError
 
-__all__ = ["add_unknown_fields", "missing_spec", "validate_schema"]
-
 _INDEX: Final = re.compile(r"\[\d+\]")
 
 MAX_SUGGESTIONS: Final = 100

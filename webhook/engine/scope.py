@@ -13,8 +13,6 @@ from webhook.engine.options import OBJECT_BUDGET
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.policy import PolicyScope, Prepared
 
-__all__ = ["reviewed_kind", "scope_of"]
-
 
 def reviewed_kind(request: Request, catalog: Catalog) -> KnownKind | None:
     """The kind, or None for a request that is not reviewed.

@@ -10,8 +10,6 @@ from webhook.facts.fact import STRINGS, fields
 from webhook.facts.nodes import items, text
 from webhook.golang.names import dns_1123_subdomain
 
-__all__ = ["MISSING_CLAIMS", "missing_claims"]
-
 _VOLUMES: Final = Kind("", "PersistentVolumeClaim")
 _CLAIMS: Final = Kind("resource.k8s.io", "ResourceClaim")
 _TEMPLATES: Final = Kind("resource.k8s.io", "ResourceClaimTemplate")

@@ -10,8 +10,6 @@ from webhook.cluster.view import ClusterView
 from webhook.facts.settings import Settings
 from webhook.golang.credentials import masked
 
-__all__ = ["BOOLEAN", "INTEGER", "INTEGERS", "NUMBER", "STRING", "STRINGS", "Fact", "cut_middle", "fields"]
-
 
 @dataclass(frozen=True, slots=True)
 class Fact:

@@ -14,8 +14,6 @@ import orjson
 
 from webhook.cluster.view import Kind
 
-__all__ = ["Input", "inputs_of"]
-
 
 class Input(NamedTuple):
     """A field of a kind; ``keys`` are field names, and ``*`` for every item of a list or every value of a map."""

@@ -13,8 +13,6 @@ from webhook.facts.nodes import at, text
 from webhook.golang import time
 from webhook.golang.errors import GoError
 
-__all__ = ["KNOWLEDGE", "moment_error"]
-
 _EXAMPLE: Final = "use an RFC 3339 time, such as 2024-05-21T10:00:00Z"
 _NO_DAY: Final = ("month out of range", "day out of range")
 

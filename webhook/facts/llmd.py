@@ -18,8 +18,6 @@ from webhook.facts.nodes import mapping, text
 from webhook.golang import strconv
 from webhook.golang.errors import GoError
 
-__all__ = ["KNOWLEDGE", "shape_of"]
-
 _NEWER: Final = ("scaleTargetRef", "variantCost", "minReplicas", "maxReplicas")
 _SHAPES: Final = (
     ("the oldest", ("modelName", "serviceClass", "acceleratorType"), "modelID, accelerator and variantProfile"),

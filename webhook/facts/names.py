@@ -8,8 +8,6 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Final
 
-__all__ = ["first_shard", "is_typo", "missing_shards", "nearest", "quantization_named", "quantization_of"]
-
 _MIN_RATIO: Final = 0.8
 """difflib's ratio: one wrong letter in a name of five, two in a name of ten."""
 _MOST: Final = 1_000

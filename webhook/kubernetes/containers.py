@@ -13,15 +13,6 @@ from webhook.kubernetes.values import Json, field, number, structs, text
 from webhook.kubernetes.volumes import check_devices, check_mounts
 from webhook.schema.fielderror import duplicate, forbidden, invalid, not_found, not_supported, required, too_many
 
-__all__ = [
-    "check_containers",
-    "check_ephemeral",
-    "check_init",
-    "check_init_containers",
-    "check_main",
-    "check_port_list",
-]
-
 _POLICIES: Final = ("Always", "Never", "OnFailure")
 _ACTIONS: Final = ("Restart", "RestartAllContainers")
 _OPERATORS: Final = ("In", "NotIn")

@@ -11,8 +11,6 @@ from webhook.kubernetes.judge import DATA, Judge, list_rule, rule, walk
 from webhook.kubernetes.values import Json, field, quantity, structs, text
 from webhook.schema.fielderror import invalid, not_supported, required
 
-__all__ = ["check_field_ref", "check_resource_ref"]
-
 _ENV: Final[list[str]] = DATA["fieldPaths"]["env"]
 _FIELDS: Final = frozenset(DATA["fieldPaths"]["known"])
 _RESOURCES: Final[list[str]] = DATA["fieldPaths"]["resources"]

@@ -11,8 +11,6 @@ from webhook.golang.names import dns_1123_label, dns_1123_subdomain, label_key, 
 from webhook.golang.net import is_ip
 from webhook.golang.netip import parse_address
 
-__all__ = ["FORMATS", "between", "local_path", "no_backsteps", "relative_path"]
-
 _LIMIT: Final = 2**31 - 1
 _UNDERSCORE: Final = r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"{_UNDERSCORE}(\.{_UNDERSCORE})*"

@@ -14,8 +14,6 @@ from webhook.kubernetes.formats import FORMATS
 from webhook.kubernetes.values import Json, integer
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
 
-__all__ = ["DATA", "Judge", "PodContext", "Rule", "check_first", "check_labels", "list_rule", "rule", "walk"]
-
 DATA: Final[dict[str, Any]] = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
 """The rules that are data: ``types``, each with its ``fields``, and lists that the modules of this package read."""
 

@@ -16,16 +16,6 @@ from webhook.kubernetes.values import Json, field, structs, text
 from webhook.schema import annotations_size
 from webhook.schema.fielderror import FieldError, forbidden, invalid
 
-__all__ = [
-    "APP_ARMOR",
-    "SECCOMP",
-    "SECCOMP_POD",
-    "all_containers",
-    "check_annotations",
-    "check_old_profiles",
-    "check_pod_annotations",
-]
-
 SECCOMP_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
 SECCOMP: Final = "container.seccomp.security.alpha.kubernetes.io/"
 APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"

@@ -9,8 +9,6 @@ from webhook.golang.strconv import quote
 from webhook.ground.fieldpath import FieldPath
 from webhook.kubernetes.values import Json, field, number, structs, text
 
-__all__ = ["LISTING", "Warned", "conflicting_ports", "overlapping_paths"]
-
 Warned = tuple[FieldPath | None, str, bool]
 """The path of the field if Kubernetes names one, what it says of it, and whether a part alone shows it."""
 

@@ -15,8 +15,6 @@ from webhook.kubernetes.judge import DATA
 from webhook.kubernetes.values import Json
 from webhook.schema import SchemaNode
 
-__all__ = ["DECLARED", "Place", "Spot", "parts", "pod_places", "spots"]
-
 _NAMES: Final[Mapping[str, frozenset[str]]] = {name: frozenset(names) for name, names in DATA["shapes"].items()}
 _MOST: Final = 0.6
 """The share of a type's names that a node must have: definitions embed the types of older releases."""

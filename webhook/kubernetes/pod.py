@@ -17,8 +17,6 @@ from webhook.kubernetes.values import Json, field, flag, go_struct, number, stru
 from webhook.kubernetes.volumes import check_volumes
 from webhook.schema.fielderror import duplicate, forbidden, invalid, not_found, not_supported, required, too_long
 
-__all__ = ["check_template"]
-
 _NAMES: Final = frozenset(DATA["shapes"]["PodSpec"])
 _RESTARTS: Final = ("Always", "OnFailure", "Never")
 _SYSTEMS: Final = ("linux", "windows")

@@ -10,8 +10,6 @@ from webhook.kubernetes.judge import DATA, Judge, check_first, rule, walk
 from webhook.kubernetes.values import Json, field, integer, number, structs, text
 from webhook.schema.fielderror import forbidden, invalid, required
 
-__all__ = ["PROBES", "check_probe", "check_probes", "forbid_probes"]
-
 PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 
 

@@ -16,8 +16,6 @@ from webhook.kubernetes.values import Json, field, quantities, structs, text
 from webhook.schema.fielderror import duplicate, forbidden, invalid, not_found, required
 from webhook.schema.fielderror import not_supported as unsupported
 
-__all__ = ["check_overhead", "check_pod_resources", "fractional"]
-
 _STANDARD: Final = frozenset(DATA["resources"]["standard"])
 _CONTAINER: Final = frozenset(DATA["resources"]["container"])
 _INTEGERS: Final = frozenset(DATA["resources"]["integers"])

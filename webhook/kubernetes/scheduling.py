@@ -10,8 +10,6 @@ from webhook.kubernetes.judge import Judge, rule
 from webhook.kubernetes.values import Json, field, number, structs, text, texts
 from webhook.schema.fielderror import duplicate, forbidden, invalid, not_supported, required
 
-__all__ = ["check_spread"]
-
 _OPERATORS: Final = ("Equal", "Exists")
 _COMPARISONS: Final = ("Lt", "Gt")
 

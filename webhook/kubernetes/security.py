@@ -12,8 +12,6 @@ from webhook.kubernetes.metadata import all_containers
 from webhook.kubernetes.values import Json, field, flag, go_struct, structs, text, texts
 from webhook.schema.fielderror import duplicate, forbidden, invalid, required, too_long
 
-__all__ = ["check_host_process", "check_os", "check_sysctls"]
-
 _SEGMENT: Final = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL: Final = rf"({_SEGMENT}[\./])*{_SEGMENT}"
 _is_sysctl: Final = re.compile(_SYSCTL).fullmatch

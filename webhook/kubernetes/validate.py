@@ -14,8 +14,6 @@ from webhook.kubernetes.pod import check_template
 from webhook.kubernetes.volumes import check_devices, check_mounts, check_volume
 from webhook.schema.fielderror import FieldError
 
-__all__ = ["validate"]
-
 _KINDS: Final[Mapping[str, Rule]] = {
     "PodTemplateSpec": check_template,
     "Container": check_main,

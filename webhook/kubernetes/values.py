@@ -13,20 +13,6 @@ from webhook.golang.errors import GoError
 from webhook.golang.json import GoStruct
 from webhook.golang.quantity import Quantity, parse
 
-__all__ = [
-    "Json",
-    "field",
-    "flag",
-    "go_struct",
-    "integer",
-    "number",
-    "quantities",
-    "quantity",
-    "structs",
-    "text",
-    "texts",
-]
-
 Json = dict[str, Any]
 
 _WRITTEN: Final = (str, int, float)

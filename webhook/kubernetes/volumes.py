@@ -12,8 +12,6 @@ from webhook.kubernetes.judge import DATA, Judge, check_first, rule, walk
 from webhook.kubernetes.values import Json, field, flag, number, quantity, structs, text, texts
 from webhook.schema.fielderror import duplicate, forbidden, invalid, not_found, not_supported, required, too_long
 
-__all__ = ["check_devices", "check_mounts", "check_volume", "check_volumes"]
-
 _PLAIN: Final = frozenset({"name", "mountPath"})
 _PROPAGATIONS: Final = ("Bidirectional", "HostToContainer", "None")
 _READ_ONLY: Final = ("Disabled", "Enabled", "IfPossible")

@@ -17,8 +17,6 @@ from webhook.kubernetes.overlaps import LISTING, Warned, conflicting_ports, over
 from webhook.kubernetes.resources import fractional
 from webhook.kubernetes.values import Json, field, number, quantities, structs, text, texts
 
-__all__ = ["Warned", "template_warnings", "warned"]
-
 _LABELS: Final[dict[str, str]] = DATA["deprecatedLabels"]
 _VOLUMES: Final[dict[str, str]] = DATA["deprecatedVolumes"]
 _NOTES: Final[dict[str, str]] = DATA["deprecatedAnnotations"]

@@ -20,8 +20,6 @@ from webhook.library.judge import Judge, Surroundings
 from webhook.library.verdict import Verdict
 from webhook.manifests.documents import Document
 
-__all__ = ["Gate"]
-
 Sources = Given | Iterable[Given]
 """One source of objects, or many."""
 

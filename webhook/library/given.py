@@ -15,8 +15,6 @@ from webhook.manifests import documents, folders
 from webhook.manifests.documents import Document, Scan
 from webhook.manifests.reading import as_manifests
 
-__all__ = ["Given", "documents_of", "every_document"]
-
 Given = Mapping[str, Any] | str | bytes | Path
 """An object, the text of one or more (YAML or JSON), or the path of a file or folder of manifests."""
 

@@ -12,8 +12,6 @@ from typing import Any, Final
 from webhook.admission import Decision, Warn
 from webhook.engine import UNSEEN
 
-__all__ = ["Nearby"]
-
 _MISSING: Final = re.compile(rf"(?P<what>(?P<noun>\w+) (?P<name>\S+)) {re.escape(UNSEEN)}")
 _KNOWN: Final = UNSEEN.partition(";")[0]
 _MOST: Final = 2_000

@@ -32,8 +32,6 @@ from webhook.policy.reads import Reads
 if TYPE_CHECKING:
     from webhook.policy.document import Default, PolicyDocument, Validation, Variable
 
-__all__ = ["compile_policy"]
-
 Holds = Callable[[str], bool]
 """Whether a range of releases holds of those that are in force."""
 

@@ -18,8 +18,6 @@ from webhook.ground.fieldpath import field_path
 from webhook.policy.policy import DefaultRule, Expression, Policy, ValidationRule
 from webhook.policy.reads import OBJECT, SELF, STORED, Keys, Reads, is_above, meet
 
-__all__ = ["Dependence", "Open", "Place", "Rule"]
-
 Rule: TypeAlias = ValidationRule | DefaultRule
 
 Place: TypeAlias = Sequence[str | int]

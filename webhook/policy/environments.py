@@ -19,8 +19,6 @@ from webhook.policy.path import Path
 from webhook.policy.reads import OBJECT, Keys, Reads
 from webhook.schema import Structural
 
-__all__ = ["Environments", "Inputs", "Schema", "child_of", "node_at", "unreadable"]
-
 Schema = Mapping[str, Any]
 
 _STRING: Final[Schema] = {"type": "string"}

@@ -13,8 +13,6 @@ from webhook.policy.path import MISSING
 from webhook.policy.policy import DefaultRule, Expression, FactValue, ValidationRule
 from webhook.policy.prepared import Prepared
 
-__all__ = ["PolicyFault", "PolicyScope"]
-
 Bindings = Mapping[str, Any]
 _NOTES: Final = 10_000
 """Evaluations that a budget may note before it counts their cost: each note keeps its input in memory."""

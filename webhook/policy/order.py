@@ -11,8 +11,6 @@ from webhook.policy.path import Path
 from webhook.policy.ranges import in_force
 from webhook.policy.reads import OBJECT, Keys, Reads
 
-__all__ = ["defaults_in_force", "in_order"]
-
 
 def defaults_in_force(document: PolicyDocument, holds: Callable[[str], bool]) -> list[Default]:
     """The defaults of a document without faults that are in force, in the order in which they are set.

@@ -9,8 +9,6 @@ from typing import Any, Final
 
 from webhook.ground.fieldpath import field_path
 
-__all__ = ["MISSING", "Path"]
-
 MISSING: Final[Any] = type("Missing", (), {"__repr__": lambda _: "MISSING"})()
 """What :meth:`Path.get` returns for an absent node: None is a value."""
 

@@ -15,18 +15,6 @@ from webhook.policy.reads import OBJECT, SELF, STORED, Keys, Reads
 if TYPE_CHECKING:
     from webhook.policy import document
 
-__all__ = [
-    "Action",
-    "DefaultRule",
-    "Expression",
-    "FactValue",
-    "Policy",
-    "Profile",
-    "Reference",
-    "ValidationRule",
-    "Withdrawn",
-]
-
 
 class Action(StrEnum):
     DENY = "Deny"

@@ -20,8 +20,6 @@ from webhook.policy.path import MISSING
 from webhook.policy.policy import DefaultRule, Expression, FactValue, ValidationRule
 from webhook.policy.reads import OBJECT, SELF, Reads
 
-__all__ = ["condition", "defaulting", "in_kubernetes_cel", "is_portable", "literal", "message"]
-
 Keys = tuple[str, ...]
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)

@@ -13,8 +13,6 @@ from webhook.policy.policy import DefaultRule, Expression, Policy, ValidationRul
 from webhook.policy.reads import OBJECT, Reads
 from webhook.schema import Structural
 
-__all__ = ["Functions", "Prepared"]
-
 _EXPLAINED: Final = 100
 """With more rules, as those of pods, the screen has no messages: its code would take twice the memory."""
 

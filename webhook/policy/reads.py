@@ -8,8 +8,6 @@ from typing import Final
 
 from webhook.cel.syntax import Call, Const, Expr, Ident, ListExpr, MapExpr, Select
 
-__all__ = ["FACTS", "OBJECT", "SELF", "STORED", "Keys", "Reads", "any_meet", "is_above", "meet"]
-
 Keys = tuple[str, ...]
 
 OBJECT, FACTS, SELF, STORED = "object", "facts", "self", "oldObject"

@@ -7,8 +7,6 @@ from typing import Final
 
 from webhook.cel import LATEST, Version
 
-__all__ = ["DEFAULT_RELEASE", "OLDEST", "RELEASES", "Release"]
-
 OLDEST: Final[Version] = (1, 34)
 """The oldest minor to export for: the first with MutatingAdmissionPolicy v1beta1. Every exported expression compiles in
 its environment for new expressions, which is that of the minor before it."""

@@ -7,8 +7,6 @@ from typing import Any
 from webhook.golang.strconv import quote
 from webhook.schema.node import MISSING, SchemaNode
 
-__all__ = ["Correlated", "deep_equal"]
-
 
 def deep_equal(left: Any, right: Any) -> bool:
     """Go's ``reflect.DeepEqual``: 1, 1.0 and true are three values."""

@@ -9,8 +9,6 @@ from webhook.schema.node import MISSING, SchemaNode
 from webhook.schema.objectmeta.embedded import coerce, has_embedded
 from webhook.schema.prune import prune, with_items
 
-__all__ = ["Steps", "compile_default", "copy_json", "prune_defaults", "surround"]
-
 Fill = Callable[[Any], Any]
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from webhook.schema.fielderror import FieldError
 
-__all__ = ["CoerceError", "DecodeError", "SchemaError"]
-
 
 class SchemaError(ValueError):
     """A CRD that the API server would refuse; ``errors`` are all its errors."""

@@ -18,8 +18,6 @@ from webhook.golang.regexp import matcher
 from webhook.golang.strfmt import is_byte, is_date, is_datetime, is_uuid
 from webhook.golang.url import parse_request_uri
 
-__all__ = ["FORMATS", "known", "recognised"]
-
 _SINCE_1_34 = frozenset({"k8sshortname", "k8slongname"})
 _NUMERIC = {"integer": ("int32", "int64"), "number": ("float", "double")}
 

@@ -8,8 +8,6 @@ from webhook.golang.json import marshal
 from webhook.schema.fielderror import ERRORS, FieldError, duplicate, invalid
 from webhook.schema.node import NO_PARTS, CleanParts, SchemaNode
 
-__all__ = ["validate_lists"]
-
 
 def validate_lists(node: SchemaNode, value: Any, path: str = "", *, clean: CleanParts = NO_PARTS) -> list[FieldError]:
     """One Duplicate error for each repeated item, at the index of its second occurrence.

@@ -11,8 +11,6 @@ from webhook.schema.errors import SchemaError
 from webhook.schema.fielderror import FieldError
 from webhook.schema.structural import Structural
 
-__all__ = ["CRD", "Version", "load_crd"]
-
 
 @dataclass(frozen=True, slots=True)
 class Version:

@@ -14,8 +14,6 @@ from webhook.cel import COMPATIBLE
 from webhook.golang.json import read_numbers
 from webhook.schema.formats import recognised
 
-__all__ = ["MISSING", "NO_PARTS", "CleanParts", "SchemaNode", "Version", "build", "distinct", "intern_json"]
-
 _DIGEST: Final = 16  # bytes; a collision is less likely than a memory error
 _ONLY_JSON: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 

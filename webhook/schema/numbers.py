@@ -12,8 +12,6 @@ from webhook.schema.correlate import deep_equal
 from webhook.schema.node import SchemaNode
 from webhook.schema.result import ValidationResult, Violation
 
-__all__ = ["check_number", "convertible", "is_float_integer", "kind_of", "to_int64"]
-
 _INT32 = range(-(2**31), 2**31)
 _FORMATS = {"integer": ("int32", "int64"), "number": ("float", "double")}
 _MAX_SAFE_INTEGER = float(2**53 - 1)

@@ -9,8 +9,6 @@ from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.schema.fielderror import FieldError
 from webhook.schema.node import SchemaNode
 
-__all__ = ["Keys", "PathError", "keys_of", "resolve_path"]
-
 
 class PathError(ValueError):
     """A path that does not parse, or that is not a field of the schema; the text is the API server's."""

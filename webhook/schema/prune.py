@@ -12,8 +12,6 @@ from typing import Any, Final
 from webhook.schema.fielderror import child_path
 from webhook.schema.node import MISSING, NO_PARTS, CleanParts, SchemaNode
 
-__all__ = ["drop_nulls", "prune", "suggest_field", "with_fields", "with_items"]
-
 _META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
 

@@ -16,8 +16,6 @@ from webhook.golang.strconv import INT64
 from webhook.schema.node import SchemaNode
 from webhook.schema.prune import with_items
 
-__all__ = ["compile_quantities"]
-
 PATTERN: Final = (
     r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
     r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"

@@ -13,8 +13,9 @@ from webhook.golang.json import read_numbers
 from webhook.schema.correlate import Correlated
 from webhook.schema.default import compile_default, prune_defaults
 from webhook.schema.errors import DecodeError
-from webhook.schema.fast.check import Check, compile_clean
+from webhook.schema.fast.check import compile_clean
 from webhook.schema.fast.parts import Parts
+from webhook.schema.fast.scalars import Check
 from webhook.schema.fielderror import FieldError, invalid
 from webhook.schema.listtype import validate_lists
 from webhook.schema.node import SchemaNode, build
@@ -25,8 +26,6 @@ from webhook.schema.quantities import compile_quantities
 from webhook.schema.rules.compile import RuleNode, compile_rules, conditions_of
 from webhook.schema.rules.run import RuleRun
 from webhook.schema.validate import validate
-
-__all__ = ["RULES_NOT_RUN", "Checked", "Decoded", "Structural"]
 
 _BLOCKING = frozenset(
     {

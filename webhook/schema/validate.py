@@ -27,8 +27,6 @@ from webhook.schema.node import MISSING, NO_PARTS, CleanParts, SchemaNode
 from webhook.schema.numbers import check_number, convertible, is_float_integer, kind_of
 from webhook.schema.result import ValidationResult, Violation
 
-__all__ = ["check", "field_errors", "junctor_errors", "validate"]
-
 
 def validate(
     node: SchemaNode, value: Any, *, path: str = "", old: Any = MISSING, clean: CleanParts = NO_PARTS

@@ -36,8 +36,6 @@ from webhook.serve.http.answers import address
 from webhook.serve.http.bodies import Budget, Reply, Share, body_of
 from webhook.serve.http.limited import Limited
 
-__all__ = ["ERRORS", "Background", "application", "probes"]
-
 log = logging.getLogger("modelgate")
 strangers = Limited(log)
 troubles = Limited(log, most=10)

@@ -22,8 +22,6 @@ from webhook.serve.http.answers import PEER
 from webhook.serve.http.bodies import PIECE
 from webhook.serve.http.immediate import Answer
 
-__all__ = ["Direct"]
-
 _URL: Final = re.compile(rb"/(mutate|validate)(?:\?timeout=(\d{1,3})s)?")
 """What the API server sends; its other spellings of a timeout are rare."""
 

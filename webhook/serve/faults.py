@@ -13,8 +13,6 @@ from typing import Final, Protocol
 
 from webhook.admission.errors import Unavailable
 
-__all__ = ["Faults", "cluster_events"]
-
 log = logging.getLogger("modelgate")
 
 GRACE: Final = 1.0

@@ -28,8 +28,6 @@ from webhook.admission.errors import DeadlineExceeded, TooLarge, Unavailable
 from webhook.serve.process import memory_limit, resident, virtual
 from webhook.serve.turns import UNNAMED, Caller, Turns
 
-__all__ = ["Children"]
-
 NICE: Final = 10
 """Small reviews come first: at nice 10 a child gets a tenth of a core that the parent wants."""
 

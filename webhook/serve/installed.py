@@ -14,8 +14,6 @@ from webhook.cluster import DEFINITIONS, ApiError, Definitions, Key, Reader, Ref
 from webhook.cluster.backoff import join
 from webhook.serve.gate import Gate
 
-__all__ = ["InstalledDefinitions"]
-
 log = logging.getLogger("modelgate")
 
 SECONDS: Final = 10.0

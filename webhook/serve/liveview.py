@@ -15,8 +15,6 @@ from webhook.cluster import Reader, ReadThrough
 from webhook.cluster.view import Freshness
 from webhook.facts import watched
 
-__all__ = ["ThreadedView", "ViewRunner", "live_view", "reader"]
-
 log = logging.getLogger("modelgate")
 
 RETRY_SECONDS: Final = 5.0

@@ -21,8 +21,6 @@ from prometheus_client.utils import floatToGoString
 
 from webhook.cluster.view import Freshness
 
-__all__ = ["Metrics"]
-
 NOTES: Final = 256
 """Notes to sum up together, which takes up to 40 µs."""
 

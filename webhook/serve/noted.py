@@ -10,8 +10,6 @@ from webhook.admission import Request, one_line
 from webhook.serve.http.answers import address
 from webhook.serve.http.limited import Limited
 
-__all__ = ["ANNOTATION", "Noted", "decision_id", "is_noted", "note"]
-
 ANNOTATION = "decision"
 """The key of the audit annotation; the API server puts the webhook's name and "/" before it."""
 

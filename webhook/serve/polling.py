@@ -11,8 +11,6 @@ import logging
 import signal
 from collections.abc import AsyncIterator, Callable
 
-__all__ = ["Hangup", "repeated"]
-
 log = logging.getLogger("modelgate")
 
 

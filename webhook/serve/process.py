@@ -10,8 +10,6 @@ import resource
 from pathlib import Path
 from typing import Final
 
-__all__ = ["Memory", "memory_limit", "raise_descriptor_limit", "resident", "virtual"]
-
 log = logging.getLogger("modelgate")
 
 DESCRIPTORS: Final = 1024

@@ -18,8 +18,6 @@ from webhook.serve.gate import Gate
 if TYPE_CHECKING:
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["Reloader", "admission_policies", "rules"]
-
 log = logging.getLogger("modelgate")
 
 T = TypeVar("T")

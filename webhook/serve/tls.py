@@ -23,8 +23,6 @@ from prometheus_client.registry import Collector
 
 from webhook.serve.callers.caller import client_ca
 
-__all__ = ["Certificate", "Trust"]
-
 log = logging.getLogger("modelgate")
 
 

@@ -17,8 +17,6 @@ from webhook.admission.errors import Problem, SettingsError
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
 
-__all__ = ["Tracing", "exported"]
-
 CALLS: Final = frozenset({"/mutate", "/validate"})
 
 

@@ -17,8 +17,6 @@ from typing import Final, NamedTuple
 
 from webhook.admission.errors import DeadlineExceeded, Unavailable
 
-__all__ = ["UNNAMED", "Caller", "Turns", "user_of"]
-
 WAITING: Final = 32
 """Jobs that may wait for their turn."""
 

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from webhook.admission import GroupVersionKind, Request
 
-__all__ = ["CLUSTER_KINDS", "Attributes", "GroupVersionResource", "resource_of", "resource_of_kind"]
-
 
 class GroupVersionResource(NamedTuple):
     """A resource as URLs name it: ``GroupVersionResource("apps", "v1", "deployments")``."""

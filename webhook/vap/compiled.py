@@ -18,17 +18,6 @@ from webhook.vap.expressions import Evaluation, EvaluationScope, Expression, Var
 from webhook.vap.matching.matcher import Criteria
 from webhook.vap.models import MutatingPolicy, ParamKind, ValidatingPolicy
 
-__all__ = [
-    "At",
-    "Compilation",
-    "CompiledPolicy",
-    "ConditionError",
-    "Interrupt",
-    "Invocation",
-    "conditions_hold",
-    "selector_problems",
-]
-
 
 class ConditionError(Exception):
     """The conditions cannot be evaluated, and failurePolicy is Fail."""

@@ -11,8 +11,6 @@ from webhook.vap.attributes import CLUSTER_KINDS, GroupVersionResource
 from webhook.vap.matching.selector import Selector, labels_of
 from webhook.vap.models import ParamKind
 
-__all__ = ["AdmissionContext", "Equivalent", "KindSchema", "MemoryContext"]
-
 
 class KindSchema(Protocol):
     """The schema of a kind; :class:`webhook.schema.Structural` is one."""

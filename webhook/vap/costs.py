@@ -8,8 +8,6 @@ from typing import Final
 from webhook.cel.cost.reviewed import ITEM, stretch_over
 from webhook.vap.expressions import Expression, VariableSet
 
-__all__ = ["SIZES", "stretches", "weight"]
-
 SIZES: Final = tuple(1024 << power for power in range(7))
 """Bytes of reviews for which costs are known: up to 64 KiB."""
 

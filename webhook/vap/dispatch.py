@@ -18,17 +18,6 @@ from webhook.vap.models import MutatingBinding, ParamKind, ParamRef, ValidatingB
 from webhook.vap.mutating.mutator import Mutator
 from webhook.vap.validating.validator import Validator
 
-__all__ = [
-    "Binding",
-    "BoundPolicies",
-    "BoundPolicy",
-    "Invoked",
-    "Misconfigured",
-    "ParamError",
-    "collect",
-    "invocations",
-]
-
 _NO_NAMESPACE = "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
 
 

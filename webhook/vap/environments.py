@@ -13,8 +13,6 @@ from webhook.vap.attributes import Attributes, GroupVersionResource
 from webhook.vap.context import AdmissionContext, Equivalent
 from webhook.vap.mutating.objects import make, resolve
 
-__all__ = ["NAMESPACE", "REQUEST", "admission_environment", "bindings_of", "namespace_value", "with_variables"]
-
 _TEXTS: Final = list_of(STRING)
 _KIND: Final = object_of("kubernetes.GroupVersionKind", {"group": STRING, "version": STRING, "kind": STRING})
 _RESOURCE: Final = object_of(

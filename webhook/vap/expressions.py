@@ -10,8 +10,6 @@ from webhook.cel import Budget, BudgetExceeded, CelError, CompileFailure, Enviro
 from webhook.cel.types import DYN, Type
 from webhook.vap.environments import with_variables
 
-__all__ = ["Evaluation", "EvaluationScope", "Expression", "VariableSet", "compile_expression"]
-
 _PER_CALL: Final = "operation cancelled"
 
 

@@ -12,23 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from webhook.cel.syntax import RESERVED
 
-__all__ = [
-    "KINDS",
-    "ApplyConfiguration",
-    "LabelSelector",
-    "MatchResources",
-    "MutatingBinding",
-    "MutatingPolicy",
-    "Mutation",
-    "ParamKind",
-    "ParamRef",
-    "Rule",
-    "ValidatingBinding",
-    "ValidatingPolicy",
-    "Validation",
-    "Variable",
-]
-
 Text = Annotated[str, StringConstraints(min_length=1)]
 Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Version = Literal[

@@ -29,8 +29,6 @@ from webhook.vap.validating.typecheck import KindsFor, SchemaOf, TypeWarning, ty
 from webhook.vap.validating.validator import Validator, compile_validator
 from webhook.vap.validation import metadata_errors, spec_errors
 
-__all__ = ["NativePolicies", "is_native"]
-
 VALIDATING: Final = "ValidatingAdmissionPolicy"
 MUTATING: Final = "MutatingAdmissionPolicy"
 P = TypeVar("P", Validator, Mutator)

@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from webhook.admission import Cause, Refusal, Warn
 
-__all__ = ["CODES", "FAILURE_KEY", "Denial", "PolicyResponse"]
-
 CODES: Final = {"Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
 """The HTTP status for each reason of a validation."""
 

@@ -22,8 +22,6 @@ from webhook.vap.models import (
     ValidatingPolicy,
 )
 
-__all__ = ["metadata_errors", "spec_errors"]
-
 SpecError = tuple[At, str]
 _VALUE_EXPRESSION_LIMIT: Final = 5 * 1024
 """Bytes of an audit annotation's expression (``maxAuditAnnotationValueExpressionLength``)."""

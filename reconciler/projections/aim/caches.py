@@ -15,11 +15,9 @@ from reconciler.projection import Controller, Observed, Projection
 from reconciler.projections import kinds
 from reconciler.projections.aim.parts import status_of
 from reconciler.projections.objects import given, job_state, new, short
-from reconciler.resource import Kind, kind_of
+from reconciler.resource import kind_of
 from reconciler.say.conditions import Condition
-from webhook.cluster.view import ClusterView
-
-__all__ = ["controllers", "project_model_cache", "project_template_cache"]
+from webhook.cluster.view import ClusterView, Kind
 
 MODEL_CACHE: Final = kind_of(kinds.MODEL_CACHES)
 TEMPLATES: Final = (kind_of(kinds.TEMPLATES), kind_of(kinds.CLUSTER_TEMPLATES))

@@ -15,10 +15,9 @@ from reconciler.children import digest
 from reconciler.projections import kinds
 from reconciler.projections.aim.parts import DOMAIN, secrets, system_labels
 from reconciler.projections.objects import given, label, new
-from reconciler.writer import ApiError, Writer
+from reconciler.writer import Writer
+from webhook.cluster import ApiError
 from webhook.facts.aim import Found
-
-__all__ = ["Discovery", "Logs", "discovery_job", "logs_of", "parsed", "read"]
 
 Logs = Callable[[str, str], str]
 """The log of the pod of a namespace and name; raises ApiError."""

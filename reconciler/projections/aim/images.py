@@ -14,11 +14,10 @@ from reconciler.projection import Controller, Observed, Projection
 from reconciler.projections import kinds
 from reconciler.projections.aim.parts import DOMAIN, status_of
 from reconciler.projections.objects import LABEL, given, named, new
-from reconciler.resource import APIResource, kind_of
+from reconciler.resource import kind_of
 from reconciler.say.conditions import Condition
+from webhook.cluster import APIResource
 from webhook.cluster.view import ClusterView
-
-__all__ = ["controllers", "project"]
 
 NOT_READ: Final = "RegistryNotRead"
 UNREAD: Final = "the registry is not read: create the templates of the image, or set spec.discovery.enabled to false"

@@ -7,11 +7,10 @@ from typing import Any, Final
 
 from reconciler.projection import Observed
 from reconciler.projections.objects import given
-from reconciler.resource import APIResource, kind_of
+from reconciler.resource import kind_of
 from reconciler.say.conditions import Condition, merged
+from webhook.cluster import APIResource
 from webhook.facts.aim import Found
-
-__all__ = ["DOMAIN", "missing", "reference", "secrets", "status_of", "system_labels"]
 
 DOMAIN: Final = "aim.silogen.ai"
 

@@ -9,8 +9,6 @@ from reconciler.projections.aim.parts import DOMAIN, secrets, system_labels
 from reconciler.projections.objects import given, label, named, new, on_nodes
 from webhook.facts.aim import Found, Resolved, devices_of
 
-__all__ = ["http_route", "inference_service", "name_of_service"]
-
 NOT_COPIED: Final = ("kubectl.kubernetes.io/", "modelgate.dev/", "argocd.argoproj.io/", "meta.helm.sh/", "helm.sh/")
 """Annotations and labels by which tools recognise their own objects: on a copy, they would take it for theirs."""
 

@@ -22,8 +22,6 @@ from reconciler.say.conditions import Condition
 from webhook.facts.aim import DEFAULT_CONFIG, Found, Resolved, resolve_service, rivals, route_of, same, template_cache
 from webhook.facts.settings import Settings
 
-__all__ = ["controllers", "project"]
-
 NO_GATEWAY: Final = "routing.gatewayRef must be specified via AIMService or runtime config when routing is enabled"
 
 CHOICES: Final = {

@@ -16,13 +16,12 @@ from reconciler.projections import kinds
 from reconciler.projections.aim.discovery import Discovery, Logs, discovery_job, read
 from reconciler.projections.aim.parts import DOMAIN, missing, reference, secrets, status_of, system_labels
 from reconciler.projections.objects import condition_of, given, job_state, label, mine, new, news
-from reconciler.resource import APIResource, kind_of
+from reconciler.resource import kind_of
 from reconciler.say.conditions import Condition
+from webhook.cluster import APIResource
 from webhook.cluster.view import ClusterView
 from webhook.facts.aim import DEFAULT_CONFIG, Found, config_of, image_of
 from webhook.facts.settings import Settings
-
-__all__ = ["controllers", "project"]
 
 WAITING: Final = {"ImagePullBackOff", "ErrImagePull", "InvalidImageName"}
 """Reasons for which a container of the discovery waits for an image that may never come."""

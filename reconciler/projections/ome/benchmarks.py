@@ -23,8 +23,6 @@ from webhook.cluster.view import ClusterView
 from webhook.facts.ome import find_model, find_runtime
 from webhook.facts.settings import Settings
 
-__all__ = ["controller", "project"]
-
 CONFIG_MAP: Final = kind_of(kinds.CONFIG_MAPS)
 SERVICE: Final = kind_of(kinds.OME_SERVICES)
 

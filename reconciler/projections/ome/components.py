@@ -9,8 +9,6 @@ from typing import Any
 from reconciler.projections.objects import named
 from webhook.facts.ome import MULTI_NODE, RAW, ROLES, Found, base_of, merged, mode_of
 
-__all__ = ["Component", "components_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Component:

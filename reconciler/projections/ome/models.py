@@ -14,10 +14,9 @@ from typing import Any, Final
 from reconciler.projection import Controller, Observed, Projection
 from reconciler.projections import kinds
 from reconciler.projections.objects import given
-from reconciler.writer import ApiError, Writer
+from reconciler.writer import Writer
+from webhook.cluster import ApiError
 from webhook.cluster.view import ClusterView
-
-__all__ = ["Reports", "controllers", "project", "reports_of"]
 
 LABEL: Final = "models.ome/basemodel-status=true"
 

@@ -10,8 +10,6 @@ from reconciler.projections.objects import LABEL, label, named
 from reconciler.projections.ome.components import Component
 from webhook.facts.ome import MAIN, Found
 
-__all__ = ["Context", "labels_of", "pod_template"]
-
 _NOT_OF_POD: Final = frozenset(
     {
         *("minReplicas", "maxReplicas", "scaleMetric", "scaleTarget", "containerConcurrency", "timeoutSeconds"),

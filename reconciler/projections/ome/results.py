@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from webhook.facts.ome import storage_error, storage_scheme
 
-__all__ = ["Results", "Unsupported", "storage_flags"]
-
 UNSUPPORTED: Final = {"hf": "HUGGINGFACE", "vendor": "VENDOR", "local": "LOCAL"}
 
 _PARAMETERS: Final = {

@@ -36,8 +36,6 @@ from webhook.facts.ome import (
 )
 from webhook.facts.settings import Settings
 
-__all__ = ["controller", "project"]
-
 POD: Final = kind_of(kinds.PODS)
 CONFIG_MAP: Final = kind_of(kinds.CONFIG_MAPS)
 CONFIG: Final = "inferenceservice-config"

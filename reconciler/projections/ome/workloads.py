@@ -19,9 +19,7 @@ from reconciler.projections.kinds import (
 from reconciler.projections.objects import label, named, new
 from reconciler.projections.ome.components import Component
 from reconciler.projections.ome.pods import Context, labels_of, pod_template
-from reconciler.resource import APIResource
-
-__all__ = ["KINDS", "children_of", "external_service", "name_of_set"]
+from webhook.cluster import APIResource
 
 KINDS: Final = (DEPLOYMENTS, LWS, SERVICES, ACCOUNTS, PODS, ROLES, BINDINGS, SCALERS, SCALED)
 

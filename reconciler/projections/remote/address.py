@@ -6,8 +6,6 @@ import ipaddress
 from typing import Final, NamedTuple, Self
 from urllib.parse import quote, urljoin, urlsplit
 
-__all__ = ["Forbidden", "Target", "Unreached", "is_public", "joined"]
-
 PORTS: Final = {"http": 80, "https": 443}
 
 LONGEST_HOST: Final = 253

@@ -19,8 +19,6 @@ from typing import Final
 from reconciler.projections.remote.address import Forbidden, Target, Unreached, is_public, joined
 from reconciler.projections.remote.watchdog import shut_after, within
 
-__all__ = ["Client", "Forbidden", "Unreached"]
-
 REDIRECTS: Final = 5
 BUDGET: Final = 10.0
 """Seconds for all of one look at a file. A worker waits for it, so one slow server must not hold up other Models."""

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from http.client import HTTPResponse
 from typing import Any, Final
 
-from reconciler.projections.remote.client import Client, Unreached
+from reconciler.projections.remote.address import Unreached
+from reconciler.projections.remote.client import Client
 from reconciler.projections.remote.gguf import Unreadable, parse
-
-__all__ = ["Probe", "Remote", "probe", "read_header"]
 
 BLOCK: Final = 1 << 20
 """Bytes of one range read."""

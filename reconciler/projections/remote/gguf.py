@@ -7,8 +7,6 @@ import struct
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["Read", "Unreadable", "parse"]
-
 Read = Callable[[int, int], bytes]
 """Bytes of the file, by offset and length. It raises Unreadable beyond what is read of a file."""
 

@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["Turns"]
-
 
 class Turns:
     """At most ``slots`` looks at once, and one of a namespace, which then rests for as long as its look took.

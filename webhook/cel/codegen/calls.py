@@ -18,8 +18,6 @@ from webhook.cel.syntax.ast import Call, Expr
 from webhook.cel.types import BOOL, DYN, INT, STRING
 from webhook.cel.values.nodes import COMPOSITE
 
-__all__ = ["write_call"]
-
 
 def write_call(writer: Writer, expr: Call) -> Code:
     operator = _OPERATORS.get(expr.function)

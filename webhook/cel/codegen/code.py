@@ -13,22 +13,6 @@ if TYPE_CHECKING:
     from webhook.cel.types import Type
     from webhook.cel.values.nodes import Node
 
-__all__ = [
-    "CLASSES",
-    "CONTAINERS",
-    "Block",
-    "Code",
-    "Unsupported",
-    "assignments",
-    "class_of",
-    "is_in",
-    "is_not_of",
-    "is_of",
-    "join",
-    "may_raise",
-    "render",
-]
-
 Block = list[Any]
 """Lines of source. A pair is a header and the block below it; a list is a part of the block itself."""
 

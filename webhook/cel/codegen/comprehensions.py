@@ -10,8 +10,6 @@ from webhook.cel.codegen.writer import Writer
 from webhook.cel.syntax.ast import Call, Comprehension, Expr, ListExpr
 from webhook.cel.types import BOOL, DYN, INT, STRING
 
-__all__ = ["write_comprehension"]
-
 Body = Callable[[Writer, Comprehension, str], int]
 """Writes the body of the loop, given the accumulator's name; returns the macro's own cost per element."""
 

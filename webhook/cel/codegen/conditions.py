@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from webhook.cel.typing.checker import Checked
     from webhook.cel.values.nodes import Node
 
-__all__ = ["Condition", "ConditionsWriter", "Part"]
-
 _HEAD: Final = """\
 # V: the bindings. S: computes facts and variables. b: what the call may still cost. k0, k1, ...: constants.
 # i: no interrupt. E: raised where only the interpreter is exact. A: an absent value. ...: a value not computed.

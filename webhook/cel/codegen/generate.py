@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from webhook.cel.typing.declarations import Function
     from webhook.cel.values.nodes import Node
 
-__all__ = ["FORMS", "LIMIT", "Fast", "Source", "generate", "made", "write"]
-
 FORMS: Final[Forms] = {
     Const: members.write_const,
     Ident: members.write_ident,

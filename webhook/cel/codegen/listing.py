@@ -12,8 +12,6 @@ import weakref
 from functools import partial
 from typing import Any, Final, Protocol
 
-__all__ = ["Written", "file_name", "register"]
-
 _LENGTH: Final = 100
 """Characters of a name: more only makes a traceback hard to read."""
 

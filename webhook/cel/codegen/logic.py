@@ -14,8 +14,6 @@ from webhook.cel.codegen.writer import Writer
 from webhook.cel.syntax.ast import Call
 from webhook.cel.types import BOOL
 
-__all__ = ["conditional", "logical", "negation"]
-
 
 def logical(operator: str) -> Callable[[Writer, Call], Code]:
     """``and`` or ``or`` over all terms of a chain."""

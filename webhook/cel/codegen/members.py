@@ -11,17 +11,6 @@ from webhook.cel.syntax.ast import Const, Expr, Ident, ListExpr, MapExpr, Select
 from webhook.cel.types import BOOL, Type
 from webhook.cel.values.nodes import COMPOSITE, Node, node_of, unescape
 
-__all__ = [
-    "member",
-    "optional_member",
-    "unsupported",
-    "write_const",
-    "write_ident",
-    "write_list",
-    "write_map",
-    "write_select",
-]
-
 
 def write_const(writer: Writer, expr: Const) -> Code:
     return writer.literal(expr.value, writer.type_of(expr))

@@ -13,8 +13,6 @@ from webhook.cel.types import BOOL
 from webhook.cel.values import scalars
 from webhook.cel.values.nodes import COMPOSITE
 
-__all__ = ["arithmetic", "comparison", "equality", "membership"]
-
 _SCALARS: Final = frozenset({"string", "int", "bool", "bytes"})
 _LITERALS: Final = frozenset({str, int, bool})
 _INT_RANGE: Final = "-9223372036854775808 <= {0} <= 9223372036854775807"

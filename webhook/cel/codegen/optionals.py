@@ -13,9 +13,6 @@ from webhook.cel.syntax.ast import Call, Const, Expr
 from webhook.cel.types import BOOL, STRING, list_of
 from webhook.cel.values import members
 
-__all__ = ["has_value", "index", "none", "of", "optional_select", "or_value", "value"]
-
-
 STRINGS: Final = list_of(STRING)
 
 

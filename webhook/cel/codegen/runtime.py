@@ -13,9 +13,6 @@ from webhook.cel.values.schema_aware import is_whole, schema_aware_value
 from webhook.cel.values.value import NONE, Comparison, Opt
 from webhook.golang.regexp import matcher
 
-__all__ = ["GLOBALS", "SHORT", "Escape", "matching"]
-
-
 SHORT: Final = 256
 """Characters of a text that is matched here, so that the cost has a static bound: more than the longest DNS name."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from webhook.cel.typing.checker import Checked
     from webhook.cel.values.nodes import Node
 
-__all__ = ["LOCAL", "Later", "SharingWriter"]
-
 LOCAL: Final = re.compile(r"t\d+")
 _CONSTANT: Final = re.compile(r"k\d+|-?\d+|'[^']*'|True|False")
 _RESULT: Final = re.compile(r"\x00(t\d+)\x00")

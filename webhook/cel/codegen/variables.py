@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from webhook.cel.program import Program
     from webhook.cel.typing.checker import Checked
 
-__all__ = ["Part", "VariablesWriter"]
-
 
 class Part(NamedTuple):
     """An expression, and the facts that its text names."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from webhook.cel.typing.checker import Checked
     from webhook.cel.typing.declarations import Function
 
-__all__ = ["Form", "Forms", "Writer", "path_of_test"]
-
 
 class Writer:
     """Writes the function of one expression.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from webhook.cel.syntax.ast import Expr
     from webhook.cel.types import Type
 
-__all__ = ["STANDARD", "CallEstimate", "CallEstimator", "Operand", "Operands", "pattern_cost", "read_argument"]
-
 _ONE: Final = fixed(1)
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from webhook.cel.cost.sizes import SizeHint
     from webhook.cel.typing.checker import Checked
 
-__all__ = ["Estimator", "estimate"]
-
 _ONE = fixed(1)
 _OPTIONAL_SELECT = "select_optional_field"
 

@@ -16,8 +16,6 @@ from webhook.cel.cost.runtime import AUTHORIZATION_CHECK, LIST_CREATE, REGEX_FAC
 from webhook.cel.cost.sizes import MAX, UNKNOWN, Bounds, fixed, saturated
 from webhook.cel.syntax.ast import Const
 
-__all__ = ["EXTENSIONS", "KUBERNETES"]
-
 _ONE: Final = fixed(1)
 _ADDRESS: Final = Bounds(4, 16)  # bytes of an IP address
 _NAMED_FORMAT_PATTERN: Final = 128  # the longest pattern of a named format

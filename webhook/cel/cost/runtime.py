@@ -14,18 +14,6 @@ from typing import Any, Final
 
 from webhook.cel.values.value import Opt
 
-__all__ = [
-    "LIST_CREATE",
-    "MAP_CREATE",
-    "REGEX_FACTOR",
-    "STRING_FACTOR",
-    "STRUCT_CREATE",
-    "Cost",
-    "bound",
-    "call_cost",
-    "size_of",
-]
-
 Cost = Callable[[tuple[Any, ...], Any], int]
 """The cost of a call from its arguments and its result."""
 

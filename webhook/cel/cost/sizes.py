@@ -19,21 +19,6 @@ if TYPE_CHECKING:
     from webhook.cel.typing.checker import Checked
     from webhook.cel.typing.schematypes import Declared
 
-__all__ = [
-    "MAX",
-    "UNKNOWN",
-    "ZERO",
-    "Bounds",
-    "Entries",
-    "Local",
-    "Path",
-    "SizeHint",
-    "Sizes",
-    "fixed",
-    "saturated",
-    "schema_hint",
-]
-
 MAX: Final = 2**64 - 1
 
 

@@ -16,8 +16,6 @@ from webhook.cel.values.members import key_text
 from webhook.cel.values.messages import MESSAGES
 from webhook.cel.values.value import Opt, map_key, type_name
 
-__all__ = ["compile_list", "compile_map", "compile_struct", "insertion"]
-
 
 def compile_list(compiler: Compiler, expr: ListExpr, _base: int) -> Step:
     steps = [compiler.compile(element) for element in expr.elements]

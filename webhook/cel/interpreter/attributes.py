@@ -20,8 +20,6 @@ from webhook.cel.values.messages import MESSAGES
 from webhook.cel.values.nodes import COMPOSITE, Node, unescape
 from webhook.cel.values.value import NONE, Opt
 
-__all__ = ["compile_const", "compile_ident", "compile_index", "compile_select"]
-
 _ATTRIBUTE_CALLS = frozenset({"_[_]", "_[?_]", "_?._", "_?_:_"})
 
 

@@ -25,8 +25,6 @@ from webhook.cel.values.value import Comparison, Opt, equal
 if TYPE_CHECKING:
     from webhook.cel.typing.declarations import Reference
 
-__all__ = ["compile_call"]
-
 _NO_OVERLOAD: Final = "no such overload"
 _CONVERSIONS: Final = frozenset(
     {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}

@@ -30,26 +30,6 @@ if TYPE_CHECKING:
     from webhook.cel.typing.declarations import Function, Reference
     from webhook.cel.values.nodes import Node
 
-__all__ = [
-    "COPIED",
-    "COPY_LIMIT",
-    "COST",
-    "INTERRUPT",
-    "LIMIT",
-    "RESERVED",
-    "UNSET",
-    "Compiler",
-    "Form",
-    "Forms",
-    "Frame",
-    "Local",
-    "MakeObject",
-    "Run",
-    "Step",
-    "constant",
-    "over_limit",
-]
-
 Frame = list[Any]
 """Slot 0: cost so far. 1: its limit. 2: the interrupt, or None. 3: elements copied or compared. Then the variables."""
 Run = Callable[[Frame], Any]

@@ -31,8 +31,6 @@ from webhook.cel.values.nodes import COMPOSITE, Node
 from webhook.cel.values.schema_aware import Invalid
 from webhook.cel.values.value import from_map_key
 
-__all__ = ["compile_comprehension"]
-
 Add = Callable[[Frame, Any], None]
 """Evaluates what a step adds, and adds it to the list or map that is being built."""
 

@@ -9,8 +9,6 @@ from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.cel.interpreter.compiler import Compiler, Frame, Run, Step
 from webhook.cel.syntax.ast import Call
 
-__all__ = ["attempt", "conditional", "logical", "not_strictly_false"]
-
 _NO_OVERLOAD: Final = "no such overload"
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from webhook.cel.typing.declarations import Function
     from webhook.cel.values.nodes import Node
 
-__all__ = ["FORMS", "Plan", "plan"]
-
 FORMS: Final[Forms] = {
     Const: attributes.compile_const,
     Ident: attributes.compile_ident,

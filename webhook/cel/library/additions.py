@@ -11,8 +11,6 @@ from typing import Final
 from webhook.cel.overload import Overload, free
 from webhook.cel.types import STRING
 
-__all__ = ["JSON_PATCH", "LENGTH", "SHOWN", "shown", "shown_in_kubernetes"]
-
 
 def escape_key(key: str) -> str:
     """A key as a segment of a JSON pointer (RFC 6901)."""

@@ -19,17 +19,6 @@ from webhook.cel.types import BOOL, STRING, Type
 from webhook.cel.values.value import Opaque
 from webhook.golang.names import dns_1123_label, dns_1123_subdomain
 
-__all__ = [
-    "AUTHORIZER",
-    "SELECTORS",
-    "Authorizer",
-    "Decision",
-    "GroupCheck",
-    "PathCheck",
-    "Question",
-    "ResourceCheck",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Question:

@@ -10,10 +10,8 @@ from webhook.cel.overload import Overload, free
 from webhook.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, param, type_of
 from webhook.cel.values import times
 from webhook.cel.values.value import INT_MAX, INT_MIN, Duration, Timestamp, UInt, type_of_value
-from webhook.golang import strconv
+from webhook.golang import strconv, time
 from webhook.golang.errors import GoError
-
-__all__ = ["CONVERSIONS"]
 
 _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
@@ -124,7 +122,7 @@ def int_to_timestamp(seconds: int) -> Timestamp:
 
 
 def timestamp_to_int(value: Timestamp) -> int:
-    return value.ns // times.SECOND
+    return value.ns // time.SECOND
 
 
 def duration_to_int(value: Duration) -> int:

@@ -17,8 +17,6 @@ from webhook.golang.url import parse_request_uri
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FORMATS", "NAMED_FORMATS", "NamedFormat"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NamedFormat(Opaque):

@@ -14,8 +14,6 @@ from webhook.golang.errors import GoError
 from webhook.golang.netip import Address, parse_address, parse_prefix
 from webhook.golang.strconv import quote
 
-__all__ = ["CIDR", "CIDRS", "CIDR_TYPES", "IP", "IPS", "IP_TYPES"]
-
 _PREFIX_FAULT: Final = "network address parse error during conversion from string: "
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from webhook.cel.types import Type
 
-__all__ = ["LIST_EXTENSION", "SETS", "TWO_VARIABLES", "insert_all_into", "insert_into"]
-
 
 def slice_(values: list[Any], start: int, end: int) -> list[Any]:
     fault = None

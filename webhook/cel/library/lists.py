@@ -13,8 +13,6 @@ from webhook.cel.values.value import Comparison, Duration, UInt
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["INCLUDES", "LISTS"]
-
 _ZEROS: Final[dict[Type, Any]] = {INT: 0, UINT: UInt(0), DOUBLE: 0.0, DURATION: Duration(0)}
 _NAMES: Final = {
     INT: "int",

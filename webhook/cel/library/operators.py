@@ -17,24 +17,7 @@ from webhook.cel.errors import CelError
 from webhook.cel.limits import LIST_LIMIT, STRING_LIMIT, within
 from webhook.cel.values import times
 from webhook.cel.values.value import INT_MAX, INT_MIN, RECEIVERS, UINT_MAX, Duration, Timestamp, UInt, equal
-
-__all__ = [
-    "add",
-    "compare",
-    "concatenate",
-    "divide",
-    "greater",
-    "greater_equal",
-    "is_ordered",
-    "less",
-    "less_equal",
-    "modulo",
-    "multiply",
-    "negate",
-    "not_",
-    "not_equal",
-    "subtract",
-]
+from webhook.golang import time
 
 _ORDERED: Final = frozenset({int, str, bool, bytes, UInt, Timestamp, Duration})
 _NUMBERS: Final = frozenset({int, float, UInt})
@@ -115,7 +98,7 @@ def subtract(a: Any, b: Any) -> Any:
         if ca is Duration:
             return _duration(a.ns - b.ns)
         if ca is Timestamp:
-            _int((a.ns // times.SECOND - b.ns // times.SECOND) * times.SECOND)  # cel-go scales the seconds first
+            _int((a.ns // time.SECOND - b.ns // time.SECOND) * time.SECOND)  # cel-go scales the seconds first
             return _duration(a.ns - b.ns)
     if ca is Timestamp and cb is Duration:
         return times.shift(a, _int(-b.ns))

@@ -9,10 +9,9 @@ from webhook.cel.overload import Overload, free, member
 from webhook.cel.types import BOOL, DYN, INT, STRING, list_of, map_of, optional_of, param
 from webhook.cel.values.members import index, optional_index
 from webhook.cel.values.natives import Empty
-from webhook.cel.values.times import MIN_UNIX, SECOND
+from webhook.cel.values.times import MIN_UNIX
 from webhook.cel.values.value import NONE, Duration, Opt, Timestamp
-
-__all__ = ["OPTIONALS", "OPTIONAL_TYPES"]
+from webhook.golang.time import SECOND
 
 
 def of_non_zero(value: Any) -> Opt:

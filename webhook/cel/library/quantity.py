@@ -14,8 +14,6 @@ from webhook.cel.values.value import Opaque
 from webhook.golang import quantity
 from webhook.golang.errors import GoError
 
-__all__ = ["QUANTITY", "Quantity", "parse_quantity"]
-
 
 @dataclass(slots=True, eq=False)  # never changed: frozen, it would take twice as long to make
 class Quantity(Opaque):

@@ -15,8 +15,6 @@ from webhook.golang import regexp
 from webhook.golang.errors import GoError
 from webhook.golang.regexp import Search, next_rune
 
-__all__ = ["REGEX", "compiled", "find", "find_all", "matches"]
-
 
 def compiled(pattern: str) -> Search:
     """The search for a pattern.

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from webhook.cel.overload import Overload
     from webhook.cel.types import Type
 
-__all__ = ["LIBRARIES", "Library", "constants", "overloads"]
-
 
 class Library(NamedTuple):
     """One row of the table: what comes with a version, and the version that takes it away again."""

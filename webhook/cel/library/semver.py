@@ -13,8 +13,6 @@ from webhook.cel.types import BOOL, INT, STRING, Type
 from webhook.cel.values.value import UINT_MAX, Opaque
 from webhook.golang.strconv import quote
 
-__all__ = ["SEMVER", "Semver"]
-
 _NUMBER: Final = re.compile(r"[0-9]*")
 _IDENTIFIER: Final = re.compile(r"[0-9A-Za-z-]*")
 _DIGITS: Final = 21  # one more than 64 bits need

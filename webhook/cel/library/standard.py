@@ -30,11 +30,10 @@ from webhook.cel.types import (
 )
 from webhook.cel.values import members, times
 from webhook.cel.values.value import RECEIVERS, Timestamp, equal
+from webhook.golang import time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-__all__ = ["STANDARD", "TYPE_NAMES"]
 
 _A, _B = param("A"), param("B")
 _LIST, _MAP = list_of(_A), map_of(_A, _B)
@@ -203,7 +202,7 @@ _STRINGS: Final = (
 
 
 def _time(
-    function: str, name: str, of_civil: Callable[[times.Civil], int], of_duration: Callable[..., int] | None = None
+    function: str, name: str, of_civil: Callable[[time.Civil], int], of_duration: Callable[..., int] | None = None
 ) -> Iterator[Overload]:
     def get(timestamp: Timestamp) -> int:
         return of_civil(times.civil(timestamp))

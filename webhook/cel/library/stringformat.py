@@ -21,8 +21,6 @@ from webhook.cel.values.schema_aware import ABSENT, Struct
 from webhook.cel.values.value import Duration, Timestamp, UInt, from_map_key, type_name, type_of_value
 from webhook.golang import strconv
 
-__all__ = ["CLAUSE_ERRORS", "Render", "format_string", "interpolate"]
-
 Render = Callable[[str, int | None, int], str]
 """(clause letter, precision, argument index) -> text; raises CelError for an argument it cannot print."""
 

@@ -15,8 +15,6 @@ from webhook.cel.types import DYN, INT, STRING, list_of
 from webhook.cel.values.members import go_value
 from webhook.golang.strconv import SPACE
 
-__all__ = ["STRINGS_0", "STRINGS_2"]
-
 _LOWER: Final = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _UPPER: Final = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
 _QUOTED: Final = str.maketrans(

@@ -13,8 +13,6 @@ from webhook.cel.values.value import Opaque
 from webhook.golang.errors import GoError
 from webhook.golang.url import ParsedURL, decoded, parse, parse_request_uri, query_values, usual
 
-__all__ = ["URL", "URLS"]
-
 
 @dataclass(slots=True, eq=False)  # never changed: frozen, it would take twice as long to make
 class URL(Opaque):

@@ -14,21 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = [
-    "RESERVED",
-    "Call",
-    "Comprehension",
-    "Const",
-    "Expr",
-    "Ident",
-    "ListExpr",
-    "MapEntry",
-    "MapExpr",
-    "Select",
-    "StructExpr",
-    "qualified_name",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expr:

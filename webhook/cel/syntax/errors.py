@@ -21,8 +21,6 @@ from webhook.cel.errors import Issue
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["problem"]
-
 # in the order of cel-go's token types, with their names in its messages
 _TOKENS = {
     "EQUALS": "'=='", "NOT_EQUALS": "'!='", "IN": "'in'", "LESSTHAN": "'<'", "LESS_EQUALS": "'<='",

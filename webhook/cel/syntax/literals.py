@@ -11,8 +11,6 @@ import re
 
 from webhook.cel.values.value import INT_MAX, INT_MIN, UINT_MAX, UInt
 
-__all__ = ["bytes_value", "float_value", "int_value", "string_value", "uint_value"]
-
 _SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _ESCAPE = re.compile(r"\\([xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7][0-7]|.)", re.DOTALL)
 _DIGITS = 20  # more digits never fit 64 bits, and CPython refuses to convert very long numbers

@@ -15,8 +15,6 @@ from types import MappingProxyType
 
 from webhook.cel.syntax.ast import Call, Comprehension, Const, Expr, Ident, ListExpr, MapExpr, Select
 
-__all__ = ["ACCUMULATOR", "LISTS", "OPTIONAL", "STANDARD", "TWO_VARIABLE", "UNUSED", "MacroError", "Macros", "macros"]
-
 ACCUMULATOR = "@result"  # cannot be written in an expression, so no variable hides it
 UNUSED = "#unused"
 _RESERVED = (ACCUMULATOR, "__result__")

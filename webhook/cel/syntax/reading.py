@@ -22,30 +22,6 @@ if TYPE_CHECKING:
     from webhook.cel.syntax import macros
     from webhook.cel.syntax.ast import Expr
 
-__all__ = [
-    "CALC",
-    "EXPR",
-    "LIMIT",
-    "MEMBER",
-    "PRIMARY",
-    "READING",
-    "RELATION",
-    "Dialect",
-    "NestingError",
-    "Part",
-    "Reading",
-    "Terms",
-    "chain",
-    "closed",
-    "conditional",
-    "group",
-    "joined",
-    "negation",
-    "operator",
-    "position",
-    "wrong",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dialect:

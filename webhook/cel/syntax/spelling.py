@@ -15,8 +15,6 @@ from lark import Token, Tree
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["spelled"]
-
 # the tokens of each rule of cel.lark before, between and after its children
 _BEFORE: Final = {"dot_ident": ".", "dot_ident_arg": ".", "paren_expr": "(", "list_lit": "[", "map_lit": "{"}
 _BETWEEN: Final = {

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from lark import Token
 
-__all__ = ["TreeBuilder"]
-
 _SIZE_LIMIT = 100_000  # nodes after macro expansion, as cel-go 0.30
 _LITERALS: dict[str, Callable[[str], Any]] = {
     "INT_LIT": literals.int_value,

@@ -29,8 +29,6 @@ from webhook.cel.typing.declarations import Declarations, Function, Reference, S
 from webhook.cel.typing.unify import ERROR, Bindings, format_signature, format_type, is_dyn, most_general, substitute
 from webhook.cel.values.value import type_name, type_of_value
 
-__all__ = ["Checked", "check"]
-
 _ERROR_LIMIT = 100  # cel-go reports at most so many
 
 

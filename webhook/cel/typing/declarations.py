@@ -16,16 +16,6 @@ if TYPE_CHECKING:
     from webhook.cel.overload import Overload
     from webhook.cel.syntax.ast import Call, Expr
 
-__all__ = [
-    "Declarations",
-    "Function",
-    "ObjectMaker",
-    "Reference",
-    "Signature",
-    "TypeResolver",
-    "fields_of",
-]
-
 TypeResolver = Callable[[str], Type | None]
 ObjectMaker = Callable[[Type, dict[str, Any]], Any]  # from an object type and field values to the object
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from webhook.cel.types import Type
     from webhook.cel.typing.checker import Checked
 
-__all__ = ["refused_parts"]
-
 _FORMAT: Final = "format"
 _PATTERN: Final = re2.Options()
 _PATTERN.log_errors = False  # re2 would print invalid patterns on stderr

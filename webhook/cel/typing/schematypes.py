@@ -29,8 +29,6 @@ from webhook.cel.types import (
 )
 from webhook.cel.values.nodes import escape, has_metadata
 
-__all__ = ["MAX_REQUEST", "SCALARS", "Declared", "declare", "type_of_schema"]
-
 MAX_REQUEST: Final = 3 * 1024 * 1024  # bytes of the largest request an API server reads; bounds every size
 _RFC3339: Final = 32  # "9999-12-31T23:59:59.999999999Z" with its quotation marks; also taken for durations
 _DATE: Final = 12  # "2006-01-02" with quotation marks

@@ -14,8 +14,6 @@ from webhook.cel.types import DYN, Type
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["ERROR", "Bindings", "equivalent", "format_signature", "format_type", "is_dyn", "substitute"]
-
 ERROR = Type("error")
 _NULLABLE = frozenset({"opaque", "optional", "object", "any", "duration", "timestamp"})
 _PARAMETRIC = frozenset({"opaque", "optional", "list", "map", "type"})

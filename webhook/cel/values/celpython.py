@@ -13,8 +13,6 @@ from webhook.cel.values.value import Duration, Timestamp, UInt, from_map_key, ma
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["from_celpy", "to_celpy"]
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 

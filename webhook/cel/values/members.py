@@ -34,20 +34,6 @@ from webhook.cel.values.value import (
 )
 from webhook.golang.strconv import shortest
 
-__all__ = [
-    "ABSENT",
-    "contains",
-    "find",
-    "go_value",
-    "index",
-    "key_text",
-    "list_index",
-    "member",
-    "missing",
-    "optional_index",
-    "size",
-]
-
 ABSENT: Final = object()
 
 _GO_TYPES: Final = {

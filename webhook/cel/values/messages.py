@@ -29,10 +29,8 @@ from webhook.cel.types import (
     wrapper_of,
 )
 from webhook.cel.values.natives import EMPTY, Empty, to_native
-from webhook.cel.values.times import SECOND
 from webhook.cel.values.value import Duration, Timestamp, UInt, type_name, type_of_value
-
-__all__ = ["ENUMS", "MESSAGES", "Message"]
+from webhook.golang.time import SECOND
 
 _SECONDS: Final = 10**12  # 30,000 years, which calendars can still compute; cel-go accepts more
 _INT64: Final = 2**63

@@ -11,8 +11,6 @@ from webhook.cel.types import Type, object_of
 from webhook.cel.values.times import format_duration, format_timestamp
 from webhook.cel.values.value import Duration, Opaque, Opt, Timestamp, UInt, from_map_key, type_name, type_of_value
 
-__all__ = ["EMPTY", "Empty", "to_json", "to_native"]
-
 _SAFE: Final = 2**53 - 1  # the largest integer in JSON; cel-go writes larger ones as text
 _RANGES: Final = {"int32": (-(2**31), 2**31), "uint32": (0, 2**32), "protoreflect.EnumNumber": (-(2**31), 2**31)}
 _ACCEPTED: Final[dict[str, type]] = {

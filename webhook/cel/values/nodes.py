@@ -17,8 +17,6 @@ from webhook.cel.errors import CelError
 from webhook.cel.syntax.ast import RESERVED
 from webhook.cel.values import scalars
 
-__all__ = ["COMPOSITE", "Node", "escape", "has_metadata", "node_of", "unescape", "with_metadata"]
-
 Enter = Callable[[Any], Any]
 
 COMPOSITE: Final = frozenset({"object", "map", "list", "set", "maplist"})

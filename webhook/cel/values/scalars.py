@@ -16,23 +16,6 @@ from webhook.cel.values.value import INT_MAX, INT_MIN, Duration, Timestamp
 from webhook.golang import strfmt
 from webhook.golang.errors import GoError
 
-__all__ = [
-    "STRINGS",
-    "Unknown",
-    "boolean",
-    "go_type",
-    "int_or_string",
-    "integer",
-    "mapping",
-    "number",
-    "sequence",
-    "strictly_equal",
-    "text",
-    "untyped",
-    "whole",
-    "whole_or_string",
-]
-
 _GO_TYPES: Final = {
     type(None): "<nil>",
     bool: "bool",

@@ -19,19 +19,6 @@ from webhook.cel.values import scalars
 from webhook.cel.values.nodes import COMPOSITE, Node, escape, unescape
 from webhook.cel.values.value import Duration, Opaque, Opt, Timestamp, equal
 
-__all__ = [
-    "ABSENT",
-    "Invalid",
-    "Made",
-    "Struct",
-    "contains",
-    "is_whole",
-    "reveal",
-    "schema_aware_optional",
-    "schema_aware_value",
-]
-
-
 ABSENT: Final = object()
 
 

@@ -17,24 +17,6 @@ from webhook.golang.time import SECOND, Civil
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "SECOND",
-    "Civil",
-    "civil",
-    "duration_hours",
-    "duration_milliseconds",
-    "duration_minutes",
-    "duration_seconds",
-    "format_duration",
-    "format_timestamp",
-    "from_go",
-    "from_unix",
-    "parse_duration",
-    "parse_timestamp",
-    "shift",
-    "zone_offset",
-]
-
 MIN_UNIX: Final = -62_135_596_800  # 0001-01-01T00:00:00Z
 MAX_UNIX: Final = 253_402_300_799  # 9999-12-31T23:59:59Z
 _DAY: Final = 86_400

@@ -19,27 +19,6 @@ from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.cel.limits import WORK_LIMIT, Steps
 from webhook.cel.types import Type
 
-__all__ = [
-    "FALSE_KEY",
-    "INT_MAX",
-    "INT_MIN",
-    "NONE",
-    "RECEIVERS",
-    "TRUE_KEY",
-    "UINT_MAX",
-    "Comparison",
-    "Duration",
-    "Opaque",
-    "Opt",
-    "Timestamp",
-    "UInt",
-    "equal",
-    "from_map_key",
-    "map_key",
-    "type_name",
-    "type_of_value",
-]
-
 INT_MAX: Final = 2**63 - 1
 INT_MIN: Final = -(2**63)
 UINT_MAX: Final = 2**64 - 1

@@ -22,8 +22,6 @@ from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.places import BREAK, Spot, find
 
-__all__ = ["Edit", "edits", "fixed"]
-
 _VERSION: Final = re.compile(r"^no matches for kind .*: use (?P<version>v\w+)$")
 _SUPPORTED: Final = re.compile(r'supported values: (?P<values>".*")$')
 _LIKENESS: Final = 0.87

@@ -13,12 +13,13 @@ from webhook import catalog
 from webhook.catalog import Catalog
 from webhook.cli import FAILED, FINDINGS, GOOD, choices
 from webhook.cli.doctor.checks import certificates, configurations, definitions, pods, rights
-from webhook.cli.doctor.finding import CHECKS, ERROR, Finding, finding
+from webhook.cli.doctor.finding import CHECKS, ERROR, finding
 from webhook.cli.doctor.gather import from_cluster, from_files
 from webhook.cli.doctor.snapshot import Installation, Snapshot
 from webhook.cli.input.cluster import add_cluster, connected
 from webhook.cli.output import say
 from webhook.cli.shell.version import version
+from webhook.library import Finding
 
 __all__ = ["add_parser", "examined", "run"]
 

@@ -8,8 +8,6 @@ from typing import Final, NamedTuple
 from webhook.library import Finding, Severity
 from webhook.manifests.places import Place
 
-__all__ = ["CHECKS", "ERROR", "WARNING", "Check", "Finding", "finding"]
-
 ERROR: Final = Severity.ERROR
 WARNING: Final = Severity.WARNING
 

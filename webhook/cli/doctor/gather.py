@@ -14,8 +14,6 @@ from webhook.cli.doctor.snapshot import Object, Snapshot, is_ours
 from webhook.cluster import ApiError, APIResource, Reader, content_of
 from webhook.manifests.documents import parse, read
 
-__all__ = ["from_cluster", "from_files"]
-
 _LISTS: Final = (
     ("/apis/admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration"),
     ("/apis/admissionregistration.k8s.io/v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration"),

@@ -11,20 +11,6 @@ from typing import Any, Final, Protocol
 
 from webhook.catalog import Catalog, built_in, definition_names, groups_of
 
-__all__ = [
-    "COMPONENT",
-    "INSTANCE",
-    "NAME",
-    "WEBHOOKS",
-    "Cluster",
-    "Installation",
-    "Snapshot",
-    "called",
-    "is_ours",
-    "named",
-    "selects",
-]
-
 Object = Mapping[str, Any]
 
 NAME: Final = "app.kubernetes.io/name"

@@ -18,8 +18,6 @@ from webhook.manifests.reading import KUSTOMIZATIONS, Manifests, Reading, read_p
 if TYPE_CHECKING:
     from webhook.cli.input.repository import Commit, Entry
 
-__all__ = ["at_commit", "earlier"]
-
 _SUFFIXES: Final = (".yaml", ".yml", ".json", *KUSTOMIZATIONS)
 
 

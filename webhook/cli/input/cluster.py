@@ -9,8 +9,6 @@ from typing import Any
 from webhook.admission.errors import Problem, SettingsError
 from webhook.cluster.connection import NoConnection, connect
 
-__all__ = ["add_cluster", "connected"]
-
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
     """The flags that name a cluster."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from webhook.cli.input.configurationfile import Configuration
     from webhook.cli.input.repository import Commit
 
-__all__ = ["FILE", "add_arguments", "configured", "packs"]
-
 FILE: Final = ".modelgate.yaml"
 _SINGLE: Final = (
     "references",

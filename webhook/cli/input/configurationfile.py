@@ -16,8 +16,6 @@ from webhook.manifests.documents import Document, Scan
 from webhook.policy import Profile
 from webhook.policy.problems import problems
 
-__all__ = ["Behaviours", "Configuration", "read", "schema"]
-
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel)

@@ -13,8 +13,6 @@ from webhook.library.apiserver import Definitions, is_definition, kind_of
 from webhook.manifests.documents import Document
 from webhook.schema.compare import without_texts
 
-__all__ = ["Deciding", "deciding", "defined"]
-
 
 class Deciding(NamedTuple):
     """``documents`` decide about objects. ``checked`` has the causes of all invalid definitions, and the valid ones of

@@ -17,8 +17,6 @@ from webhook.library.findings import Severity
 from webhook.manifests.reading import Manifests
 from webhook.policy import Profile
 
-__all__ = ["COUNTS", "FAILING", "add_arguments", "add_output", "add_paths", "add_rules", "excluded"]
-
 _READ: Final = "what to read"
 _BESIDE: Final = "what else the cluster has"
 COUNTS: Final = "what counts"

@@ -19,8 +19,6 @@ from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import Manifests
 
-__all__ = ["built"]
-
 _SECONDS: Final = 300
 """A base of another host may take minutes; one that a stranger names may take for ever."""
 _ORIGIN: Final = "config.kubernetes.io/origin"

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Substitute"]
-
 
 class Substitute(argparse.Action):
     """Collect values by name; a later one counts. A flag whose metavar is FILE names a file with them."""

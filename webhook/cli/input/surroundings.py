@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["surroundings"]
-
 
 def surroundings(**more: str) -> dict[str, str]:
     """The environment: the absolute folders of PATH, and ``more``.

@@ -25,8 +25,6 @@ from webhook.manifests import documents
 from webhook.manifests.folders import content_of, entries
 from webhook.policy import DefaultRule
 
-__all__ = ["problems_of", "run"]
-
 _REMOVES: Final = ("remove", "delete", "no effect", "not enforced")
 """Words of a message after which the field itself may go."""
 

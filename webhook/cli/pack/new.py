@@ -23,8 +23,6 @@ from webhook.kubernetes import Place, pod_places
 from webhook.library.apiserver import read_definitions
 from webhook.schema import load_crd
 
-__all__ = ["run"]
-
 _END: Final = re.compile(r"(?<!\be\.g\.)(?<!\bi\.e\.)(?<=[.;])\s+")
 """Between two sentences: a point within a number or a name ends none."""
 _CHECKABLE: Final = re.compile(

@@ -19,8 +19,6 @@ from webhook.library.review import decide
 from webhook.manifests.documents import Document
 from webhook.policy import MISSING, DefaultRule, ValidationRule
 
-__all__ = ["Placed", "RuleKey", "faults", "placed", "rules_of", "unproved"]
-
 _LONGEST: Final = 256
 """Characters of one warning: the API server cuts longer ones when there are many (endpoints/filters/warning.go)."""
 

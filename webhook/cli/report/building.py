@@ -19,8 +19,6 @@ from webhook.library.unknown import is_encrypted, substitutes, variables_of
 from webhook.library.verdict import Verdict
 from webhook.manifests.documents import Document
 
-__all__ = ["report_of"]
-
 _SHOWN: Final = 5
 """Names of variables in a note."""
 

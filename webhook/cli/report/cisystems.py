@@ -16,8 +16,6 @@ from webhook.cli.report.report import Report
 from webhook.library.findings import Finding, Severity
 from webhook.library.verdict import Verdict
 
-__all__ = ["github", "gitlab"]
-
 _GITLAB: Final = {Severity.ERROR: "major", Severity.WARNING: "minor"}
 _ESCAPES: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
 """What separates the properties of a workflow command."""

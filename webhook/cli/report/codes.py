@@ -12,8 +12,6 @@ from webhook.catalog import built_in
 from webhook.engine import POD_CODES
 from webhook.library.findings import CODES
 
-__all__ = ["KUBERNETES", "Codes", "all_codes", "codes_in", "known_codes", "pod_code", "retired", "unknown"]
-
 Codes = Callable[[], frozenset[str]]
 """Gives the codes of all rules, whose documents it reads."""
 

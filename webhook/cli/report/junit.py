@@ -14,8 +14,6 @@ from webhook.cli.report.report import Report
 from webhook.library.findings import Finding, Severity
 from webhook.library.verdict import Result, Verdict
 
-__all__ = ["TestCase", "render", "render_cases"]
-
 _INVALID: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 does not have."""
 

@@ -14,8 +14,6 @@ from webhook.library.explained import Change
 from webhook.library.findings import Finding
 from webhook.library.verdict import Result, Verdict
 
-__all__ = ["API_VERSION", "document", "located", "render"]
-
 API_VERSION: Final = "modelgate.dev/v1"
 
 

@@ -22,8 +22,6 @@ from webhook.library.review import Key, ReviewedManifest, key_of
 from webhook.manifests.documents import Document
 from webhook.manifests.places import Place
 
-__all__ = ["ANNOTATION", "MEANT", "Known", "kept", "without_consequences"]
-
 ANNOTATION: Final = "modelgate.dev/ignore"
 _COMMENT: Final = re.compile(r"(?:^|\s)#\s*modelgate:\s*ignore[\s:=]+(?P<codes>[\w,\s-]+)")
 

@@ -12,8 +12,6 @@ from webhook.catalog import built_in
 from webhook.library.findings import Finding, Severity
 from webhook.library.verdict import Result, Verdict
 
-__all__ = ["Report", "rule_page"]
-
 
 @dataclass(slots=True)
 class Report:

@@ -22,8 +22,6 @@ from webhook.library.apiserver import kind_of
 from webhook.library.findings import CODES, Finding
 from webhook.library.verdict import Verdict
 
-__all__ = ["render"]
-
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 

@@ -18,8 +18,6 @@ from webhook.manifests.documents import Document
 from webhook.manifests.files import content
 from webhook.manifests.places import BREAK, Piece, Place
 
-__all__ = ["Templates"]
-
 _CHART: Final = "Chart.yaml"
 _SOURCE: Final = re.compile(r"# Source: (?P<chart>[^/]+)/(?P<path>.+)")
 _KEY: Final = re.compile(r"\s*(?:- +)*(?P<key>[\w./\"'-]+) *:(?: |$)")

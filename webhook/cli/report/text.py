@@ -15,8 +15,6 @@ from webhook.cli.report.report import Report, rule_page
 from webhook.library.findings import Finding, Severity
 from webhook.library.verdict import Result, Verdict
 
-__all__ = ["Style", "lines", "summary"]
-
 _PAINT: Final = {"bold": "1", "dim": "2", "red": "31;1", "green": "32", "yellow": "33", "cyan": "36"}
 _OF: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
 _VERDICTS: Final = {Result.ACCEPTED: "green", Result.REFUSED: "red", Result.SKIPPED: "dim"}

@@ -19,8 +19,6 @@ from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import Case, CaseResult, catalogs, run, written
 from webhook.policy import MISSING
 
-__all__ = ["Example", "RepairError", "needed_objects", "repaired", "run_example", "said"]
-
 Patch = Mapping[str, Any]
 
 _SEGMENT: Final = re.compile(

@@ -18,8 +18,6 @@ from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.policy import Action, DefaultRule, ValidationRule
 from webhook.policy.ranges import Range
 
-__all__ = ["RuleForm", "Shown", "all_rules", "example_of", "place", "repairs", "rules", "shown", "yaml_of"]
-
 
 class RuleForm(NamedTuple):
     """A rule, in a catalog of a release that it is true of."""

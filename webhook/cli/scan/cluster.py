@@ -31,8 +31,6 @@ from webhook.engine import Ruling
 from webhook.facts import WATCHED
 from webhook.manifests.documents import Document
 
-__all__ = ["Cluster"]
-
 READ_SECONDS: Final = 10.0
 """For one request of one object; a definition has up to two megabytes."""
 ANSWERS: Final = 1024

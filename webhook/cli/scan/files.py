@@ -17,8 +17,6 @@ from webhook.library.apiserver import is_definition, kind_of, placed, read_defin
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import Reading, read_paths
 
-__all__ = ["Files"]
-
 
 class Files:
     """The objects of files. They are all that rules can look up: an object that is in no file does not exist."""

@@ -21,8 +21,6 @@ from webhook.library.review import title_of
 from webhook.library.verdict import Verdict as ObjectVerdict
 from webhook.manifests.documents import Document
 
-__all__ = ["STAMPS", "Judged", "Scan", "Source", "StoredObject"]
-
 STAMPS: Final = {Standing.VALID: "valid", Standing.OUTDATED: "outdated", Standing.VOID: "none"}
 """What the stamp of an object is worth, in a word."""
 _SAMPLES: Final = 1

@@ -11,8 +11,6 @@ from webhook.cli.scan.judging import Judged
 from webhook.cluster import APIResource
 from webhook.engine import Ruling
 
-__all__ = ["write"]
-
 _GROUP: Final = ("openreports.io", "v1alpha1")
 _REPORT: Final = APIResource(*_GROUP, "reports", "Report")
 _CLUSTER_REPORT: Final = APIResource(*_GROUP, "clusterreports", "ClusterReport", False)

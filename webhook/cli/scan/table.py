@@ -11,8 +11,6 @@ from webhook.cli.scan.judging import Judged
 from webhook.cli.terminal import aligned
 from webhook.library.findings import Severity
 
-__all__ = ["lines"]
-
 _ROWS: Final = 200
 """Rows for which the widths of the columns are computed together: memory does not grow with the cluster."""
 _COLOURS: Final = {str(Severity.ERROR): "red", str(Severity.WARNING): "yellow"}

@@ -12,8 +12,6 @@ import shtab
 from webhook.cli import COMMANDS
 from webhook.cli.shell.parser import Commands, command
 
-__all__ = ["add_parser", "run"]
-
 _SHELLS: Final = ("bash", "zsh", "fish")
 _HOW: Final = """\
 to install it:

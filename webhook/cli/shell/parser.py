@@ -15,8 +15,6 @@ from webhook.cli.output import say
 if TYPE_CHECKING:
     from webhook.catalog import KnownKind
 
-__all__ = ["Commands", "Flags", "Parser", "command", "group", "nearest", "unknown_kind"]
-
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - argparse has no other name for it
 """Where a command adds its parser."""
 

@@ -8,8 +8,6 @@ import platform
 from webhook.cel.syntax import celpython
 from webhook.cli.shell.parser import Commands, command
 
-__all__ = ["add_parser", "run", "text", "version"]
-
 
 def add_parser(commands: Commands) -> None:
     command(commands, "version", "Print the version.")

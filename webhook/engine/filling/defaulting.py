@@ -33,8 +33,6 @@ from webhook.policy import (
 )
 from webhook.schema import DecodeError
 
-__all__ = ["Normalised", "normalise"]
-
 QUANTITY: Final = "a quantity is stored as text"
 SCHEMA_DEFAULT: Final = "default of the CRD schema"
 

@@ -23,8 +23,6 @@ from webhook.admission import patch
 from webhook.admission.stamp import ANNOTATION, Stamp
 from webhook.policy import MISSING, DefaultRule, Path, Withdrawn
 
-__all__ = ["LAST_APPLIED", "Ownership", "is_recorded", "recorded_in"]
-
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 _STAMP: Final = Path(("metadata", "annotations", ANNOTATION))

@@ -19,8 +19,6 @@ from webhook.engine.judgement import Judgement, judge
 from webhook.engine.review import ObjectReview
 from webhook.policy import Profile
 
-__all__ = ["stamp_of", "stamped", "tolerated", "with_checked_stamp"]
-
 FIELD = f"metadata.annotations[{ANNOTATION}]"
 
 

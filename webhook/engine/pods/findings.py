@@ -19,8 +19,6 @@ from webhook.kubernetes import Place, Spot, parts, spots, validate, warned
 from webhook.policy import Prepared, Profile
 from webhook.schema import FieldError
 
-__all__ = ["POD_CODES", "pod_findings"]
-
 REFUSED: Final = "KP001"
 """Kubernetes refuses the pods."""
 

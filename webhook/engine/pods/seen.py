@@ -6,8 +6,6 @@ from typing import Any, Final
 
 import orjson
 
-__all__ = ["RIGHT", "Right"]
-
 LIMIT: Final = 4 * 2**20
 """Bytes of JSON, of some hundred specifications with 10 KB each."""
 MOST: Final = 4096

@@ -12,8 +12,6 @@ from webhook.ground.fieldpath import field_keys, field_path
 from webhook.kubernetes import validate, warned
 from webhook.schema import FieldError
 
-__all__ = ["JudgedPod", "PodFault"]
-
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 _ABSENT: Final = "FieldValueRequired"
 _NOT_FOUND: Final = "FieldValueNotFound"

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["Missing", "Unreadable", "Value", "evaluate"]
-
 
 @dataclass(frozen=True, slots=True)
 class Type:

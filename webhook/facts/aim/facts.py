@@ -27,8 +27,6 @@ from webhook.facts.fact import BOOLEAN, STRING, STRINGS, Fact, cut_middle, field
 from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
 from webhook.facts.settings import Settings
 
-__all__ = ["FACTS"]
-
 _MODEL: Final = dict.fromkeys(("modelId", "aimModelId", "modelName", "model", "modelRef"), "aimImageName")
 _ROUTING: Final = {"routing.pathTemplate": "routing.routeTemplate"}
 

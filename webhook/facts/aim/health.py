@@ -16,17 +16,6 @@ from webhook.facts.aim.resources import amount
 from webhook.facts.aim.storage import cache_storage
 from webhook.facts.nodes import at, items, name_of, text, trimmed
 
-__all__ = [
-    "Health",
-    "failed_caches",
-    "health_of",
-    "lacks_token",
-    "larger_source",
-    "same_source",
-    "template_cache",
-    "uncached",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Health:

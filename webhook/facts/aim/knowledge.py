@@ -14,8 +14,6 @@ from webhook.facts.knowledge import Knowledge, Table
 from webhook.facts.nodes import mapping, namespace_of, trimmed
 from webhook.facts.settings import Settings
 
-__all__ = ["KNOWLEDGE"]
-
 
 def _service(service: dict[str, Any], view: ClusterView, settings: Settings) -> Iterator[Table]:
     """The objects that an AIMService is made of, and where each of them is named."""

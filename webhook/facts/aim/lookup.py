@@ -10,22 +10,6 @@ from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.names import nearest
 from webhook.facts.nodes import mapping, name_of, namespace_of, trimmed
 
-__all__ = [
-    "CONFIGS",
-    "DEFAULT_CONFIG",
-    "GROUP",
-    "IMAGES",
-    "TEMPLATES",
-    "Found",
-    "config_of",
-    "default_template",
-    "find",
-    "image_of",
-    "is_derived",
-    "similar",
-    "templates_for",
-]
-
 GROUP: Final = "aim.silogen.ai"
 IMAGES: Final = ("AIMImage", "AIMClusterImage")
 TEMPLATES: Final = ("AIMServiceTemplate", "AIMClusterServiceTemplate")

@@ -13,17 +13,6 @@ from webhook.facts.nodes import at, mapping, trimmed
 from webhook.golang import quantity
 from webhook.golang.errors import GoError
 
-__all__ = [
-    "GPU",
-    "amount",
-    "devices_of",
-    "effective_resources",
-    "gpu_model",
-    "models_of_node",
-    "models_on_nodes",
-    "profile_gpus",
-]
-
 GPU: Final = "amd.com/gpu"
 
 

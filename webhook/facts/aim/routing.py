@@ -14,8 +14,6 @@ from webhook.facts.aim.expression import Missing, Unreadable, Value, evaluate
 from webhook.facts.aim.lookup import GROUP, Found, config_of
 from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
 
-__all__ = ["Routing", "as_segment", "effective_routing", "render", "route_of", "same_routes", "template_error"]
-
 LONGEST: Final = 200
 """The maximum length of a path, in bytes. The operator's message calls them characters."""
 SEGMENT: Final = 63

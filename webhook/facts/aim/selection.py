@@ -10,8 +10,6 @@ from webhook.facts.aim.lookup import Found
 from webhook.facts.aim.resources import gpu_model
 from webhook.facts.nodes import at, mapping, trimmed
 
-__all__ = ["Choice", "select"]
-
 TYPES: Final = ("optimized",)
 GPUS: Final = ("MI325X", "MI300X", "MI250X", "MI210")
 METRICS: Final = ("latency", "throughput")

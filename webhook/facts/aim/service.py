@@ -12,8 +12,6 @@ from webhook.facts.aim.routing import Routing, effective_routing
 from webhook.facts.aim.template import Resolution, resolve_template, same
 from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
 
-__all__ = ["Resolved", "candidates", "lost_resources", "other_gpus", "resolve_service", "rivals", "selected_gpus"]
-
 
 @dataclass(frozen=True, slots=True)
 class Resolved:

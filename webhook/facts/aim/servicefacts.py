@@ -22,8 +22,6 @@ from webhook.facts.fact import BOOLEAN, STRING, STRINGS, Fact, cut_middle, field
 from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
 from webhook.facts.settings import Settings
 
-__all__ = ["RESOLVED", "ROUTE"]
-
 
 def _resolved(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
     resolved = resolve_service(service, view, choose=settings.aim_auto_selection)

@@ -11,17 +11,6 @@ from webhook.facts.aim.lookup import config_of
 from webhook.facts.fact import BOOLEAN, STRING, Fact, fields
 from webhook.facts.nodes import name_of, namespace_of, trimmed
 
-__all__ = [
-    "CACHE_STORAGE",
-    "CONFIG_STORAGE",
-    "STORAGE",
-    "TEMPLATE_STORAGE",
-    "Storage",
-    "cache_storage",
-    "storage_fact",
-    "storage_of",
-]
-
 STORAGE_CLASS: Final = Kind("storage.k8s.io", "StorageClass")
 
 _DEFAULT: Final = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")

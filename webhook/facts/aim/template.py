@@ -26,8 +26,6 @@ from webhook.facts.aim.selection import Choice, select
 from webhook.facts.nodes import at, mapping, namespace_of, trimmed
 from webhook.golang.json import GoStruct, marshal
 
-__all__ = ["Origin", "Resolution", "derived_name", "resolve_template", "same", "suffix"]
-
 LONGEST: Final = 63
 """The maximum length of a name that is used as a label value."""
 HASH: Final = 8

@@ -16,8 +16,6 @@ from webhook.facts.llmkube.source import classify_page, parse_source
 from webhook.facts.names import first_shard, missing_shards, quantization_named, quantization_of
 from webhook.facts.nodes import at, mapping, name_of, namespace_of, text, whole
 
-__all__ = ["FACTS", "KNOWLEDGE"]
-
 _GROUP: Final = "inference.llmkube.dev"
 _MODEL: Final = Kind(_GROUP, "Model")
 _SERVICE: Final = Kind(_GROUP, "InferenceService")

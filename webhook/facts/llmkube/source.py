@@ -11,20 +11,6 @@ from typing import Final
 
 from webhook.golang.strconv import SPACE
 
-__all__ = [
-    "FileSet",
-    "Page",
-    "Source",
-    "SourceKind",
-    "cache_key",
-    "classify_page",
-    "classify_source",
-    "parse_hf",
-    "parse_pvc",
-    "parse_source",
-    "resolve_fileset",
-]
-
 _REPOSITORY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_./@]*\Z")
 _SPACE: Final = re.compile(f"[{SPACE}]")
 

@@ -19,8 +19,6 @@ from webhook.facts.ome.ranking import RANKINGS
 from webhook.facts.ome.selection import Selection, select
 from webhook.facts.settings import Behaviour, Settings
 
-__all__ = ["awaited", "comparison", "preferred", "selection_of"]
-
 _ANY_SIZE: Final = SizeRange(None, None)
 _READY: Final = "Ready"
 

@@ -29,8 +29,6 @@ from webhook.facts.settings import Behaviour, Settings
 from webhook.golang.errors import GoError
 from webhook.golang.strconv import parse_float
 
-__all__ = ["FACTS"]
-
 
 def _selection(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
     found = selection_of(service, view, settings)

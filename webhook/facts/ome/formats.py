@@ -15,21 +15,6 @@ from typing import Any, Final, NamedTuple
 from webhook.facts.nodes import Memo, at, items, mapping, text
 from webhook.facts.ome.notation import version_fits
 
-__all__ = [
-    "FACETS",
-    "Facets",
-    "VersionFits",
-    "differences",
-    "facets_of",
-    "label_of",
-    "lenient_fits",
-    "matches",
-    "may_match",
-    "sort_of",
-    "supported",
-    "unsupported",
-]
-
 VersionFits = Callable[[str, str, str], bool]
 """Whether a model's version fits a runtime's version under the runtime's operator, in that order."""
 

@@ -14,8 +14,6 @@ from webhook.facts.ome.pods import pods_of_benchmark, pods_of_runtime, pods_of_s
 from webhook.facts.ome.service import CONFIG
 from webhook.facts.settings import Settings
 
-__all__ = ["KNOWLEDGE"]
-
 
 def _runtimes(service: dict[str, Any], view: ClusterView, settings: Settings) -> Iterator[Table]:
     """Every runtime for the model of a service, the best first."""

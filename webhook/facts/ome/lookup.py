@@ -8,8 +8,6 @@ from typing import Any, Final, NamedTuple
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.nodes import Memo, text
 
-__all__ = ["BASE_MODELS", "RUNTIMES", "Found", "RuntimeIndex", "find_model", "find_runtime", "runtimes_for"]
-
 GROUP: Final = "ome.io"
 BASE_MODELS: Final = ("BaseModel", "ClusterBaseModel")
 """The kinds of models, the namespaced kind first: the order of OME's lookup."""

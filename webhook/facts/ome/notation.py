@@ -19,18 +19,6 @@ from webhook.facts.settings import Behaviour
 from webhook.golang.errors import GoError
 from webhook.golang.url import parse
 
-__all__ = [
-    "DEFAULTS",
-    "SizeRange",
-    "parse_size",
-    "parse_version",
-    "prometheus_error",
-    "query_error",
-    "range_of",
-    "scenario_fits",
-    "version_fits",
-]
-
 _NUMBER: Final = re.compile(r"(?:0|[1-9][0-9]*)\Z")
 _UINT64: Final = 2**64
 

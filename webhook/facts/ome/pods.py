@@ -18,8 +18,6 @@ from webhook.facts.ome.lookup import Found, find_runtime
 from webhook.facts.ome.service import MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, mode_of
 from webhook.facts.settings import Settings
 
-__all__ = ["merged", "pods_of_benchmark", "pods_of_runtime", "pods_of_service"]
-
 KEYS: Final = {
     "containers": "name",
     "initContainers": "name",

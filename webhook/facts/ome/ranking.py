@@ -23,8 +23,6 @@ from webhook.facts.ome.lookup import Found
 from webhook.facts.ome.notation import range_of, version_fits
 from webhook.facts.settings import Behaviour
 
-__all__ = ["RANKINGS", "Ranking"]
-
 
 @dataclass(frozen=True, slots=True)
 class Ranking:

@@ -12,17 +12,6 @@ from webhook.facts.ome.lookup import Found, runtimes_for
 from webhook.facts.ome.notation import parse_size, parse_version, range_of, version_fits
 from webhook.facts.settings import Behaviour, Settings
 
-__all__ = [
-    "configuration_error",
-    "fits_nothing",
-    "overlaps",
-    "priority_conflict",
-    "same_priority",
-    "stray_versions",
-    "unreadable_sizes",
-    "unreadable_versions",
-]
-
 MULTI_NODE: Final = (
     "for MultiNode deployment, both leader and worker must be defined and worker.size must be greater than 0"
 )

@@ -19,8 +19,6 @@ from webhook.facts.ome.notation import range_of
 from webhook.facts.ome.ranking import RANKINGS, Ranking
 from webhook.facts.settings import Behaviour
 
-__all__ = ["Candidate", "Selection", "incompatible", "select"]
-
 NO_AUTO_SELECT: Final = "runtime does not have auto-select enabled"
 DISABLED: Final = "runtime is disabled"
 NO_ACCELERATOR: Final = "runtime does not support the required accelerator class"

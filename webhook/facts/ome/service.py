@@ -16,20 +16,6 @@ from webhook.facts.nodes import at, items, mapping, namespace_of, text, whole
 from webhook.facts.ome.lookup import find_model, find_runtime
 from webhook.facts.settings import Behaviour, Settings
 
-__all__ = [
-    "MAIN",
-    "MULTI_NODE",
-    "RAW",
-    "ROLES",
-    "base_of",
-    "deployment_of",
-    "has_full_runner",
-    "migration_of",
-    "misspelt",
-    "mode_of",
-    "predictor_used",
-]
-
 MAIN: Final = "ome-container"
 MODE: Final = "ome.io/deploymentMode"
 RAW: Final = "RawDeployment"

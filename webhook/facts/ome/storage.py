@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["SCHEMES", "storage_error", "storage_example", "storage_scheme"]
-
 _EXAMPLES: Final = {
     "oci": "oci://n/namespace/b/bucket/o/path",
     "pvc": "pvc://claim/path",

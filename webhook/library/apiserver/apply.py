@@ -8,8 +8,6 @@ import orjson
 
 from webhook.golang.json import marshal
 
-__all__ = ["applied", "as_applied"]
-
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 

@@ -14,8 +14,6 @@ from webhook.golang.strconv import INT64
 from webhook.schema import OMIT, FieldError
 from webhook.vap import builtin_schema, resolved
 
-__all__ = ["decode_builtin", "is_builtin"]
-
 Schema = Mapping[str, Any]
 
 _INT32: Final = range(-(2**31), 2**31)

@@ -14,8 +14,6 @@ from webhook.manifests.documents import Document
 from webhook.manifests.files import Contents
 from webhook.schema import CRD, SchemaError, load_crd
 
-__all__ = ["DEFINITION", "Definitions", "is_definition", "read_definitions"]
-
 DEFINITION: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 
 

@@ -25,8 +25,6 @@ from webhook.schema import (
 )
 from webhook.vap import CLUSTER_KINDS
 
-__all__ = ["Received", "kind_of", "metadata_causes", "placed", "receive", "stored_object"]
-
 _SYSTEM: Final = frozenset(
     {
         "creationTimestamp",

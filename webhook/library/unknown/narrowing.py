@@ -16,8 +16,6 @@ from webhook.library.apiserver.receive import kind_of
 from webhook.library.unknown.substitution import Keys, unknown_in
 from webhook.policy import MISSING, OBJECT, DefaultRule, Expression, Open, Policy, PolicyScope, Reads, any_meet
 
-__all__ = ["NAMES", "NOTHING", "Narrowing", "Undecided", "World", "dependences_of"]
-
 NAMES: Final = (("metadata", "name"), ("metadata", "namespace"), ("metadata", "generateName"))
 """By which an object is looked up."""
 

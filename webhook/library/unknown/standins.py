@@ -13,8 +13,6 @@ from webhook.golang.regexp import matcher
 from webhook.library.unknown.substitution import Keys
 from webhook.policy import node_at
 
-__all__ = ["filled", "restored", "stand_in"]
-
 Schema = Mapping[str, Any]
 _DEEP: Final = 32
 """Levels of required fields that a stand-in has."""

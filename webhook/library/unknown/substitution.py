@@ -17,8 +17,6 @@ import yaml
 
 from webhook.manifests.documents import Document, scan_text
 
-__all__ = ["Keys", "Substitutions", "Values", "is_encrypted", "prepared", "substitutes", "unknown_in", "variables_of"]
-
 Keys = tuple[str | int, ...]
 
 Values = Mapping[str, str | None]

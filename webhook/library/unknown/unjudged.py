@@ -23,8 +23,6 @@ from webhook.library.unknown.substitution import Keys, unknown_in
 from webhook.policy import SELF, Open, Path, Reads, ValidationRule, any_meet, is_above
 from webhook.schema import FieldError, RuleNode, RuleRun
 
-__all__ = ["Unjudged"]
-
 _DUPLICATE: Final = "FieldValueDuplicate"
 _JUNCTORS: Final = "must validate"
 _ANNOTATIONS: Final = Path(("metadata", "annotations"))

@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 from webhook.golang.names import dns_1035_label, dns_1123_subdomain
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
 
-__all__ = ["bundle_errors", "conversion_errors", "has_recognised_version"]
-
 Raw = Mapping[str, Any]
 
 _REVIEWS = ("v1", "v1beta1")

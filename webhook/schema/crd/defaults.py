@@ -20,8 +20,6 @@ from webhook.schema.rules.compile import compile_rules
 from webhook.schema.rules.run import RuleRun
 from webhook.schema.validate import validate
 
-__all__ = ["validate_defaults"]
-
 _TYPE_META = {"kind": "Validation", "apiVersion": "validation/v1"}
 _META_FIELDS = ("metadata", "apiVersion", "kind")
 

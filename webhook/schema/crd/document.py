@@ -33,8 +33,6 @@ from webhook.schema.fielderror import FieldError, invalid, required
 from webhook.schema.objectmeta.codec import MetadataError, decode_metadata
 from webhook.schema.objectmeta.validation import validate_metadata
 
-__all__ = ["validate_crd"]
-
 Raw = Mapping[str, Any]
 
 _APPROVED = "api-approved.kubernetes.io"

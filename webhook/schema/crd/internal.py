@@ -12,8 +12,6 @@ from typing import Any
 from webhook.golang.json import GoStruct
 from webhook.schema.correlate import deep_equal
 
-__all__ = ["SCHEMA_FIELDS", "internal_spec", "rule_struct", "schema_struct", "version_struct"]
-
 _SHARED = {
     "subresources": "subresources",
     "schema": "validation",

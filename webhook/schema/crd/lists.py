@@ -9,8 +9,6 @@ from webhook.golang.json import GoStruct
 from webhook.schema.crd.internal import schema_struct
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
 
-__all__ = ["has_non_atomic_set", "list_errors", "map_key_errors"]
-
 Raw = Mapping[str, Any]
 
 _ATOMIC = "must be atomic as item of a list with x-kubernetes-list-type=set"

@@ -15,8 +15,6 @@ from webhook.schema.node import SchemaNode, build
 from webhook.schema.paths import PathError, resolve_path
 from webhook.schema.rules.compile import Rule, compile_own, rule_environment
 
-__all__ = ["COST_LIMIT", "RuleContext", "rule_errors", "rule_text_errors", "total_cost_errors"]
-
 Raw = Mapping[str, Any]
 
 COST_LIMIT = 10_000_000  # of one expression, multiplied by the number of times it may run for one object

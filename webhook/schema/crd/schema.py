@@ -16,8 +16,6 @@ from webhook.schema.crd.options import SchemaOptions
 from webhook.schema.crd.rules import RuleContext, rule_errors, rule_text_errors
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
 
-__all__ = ["TYPES", "openapi_errors"]
-
 Raw = Mapping[str, Any]
 
 TYPES = ("array", "boolean", "integer", "number", "object", "string")

@@ -12,8 +12,6 @@ from typing import Any
 from webhook.golang.strconv import INT64
 from webhook.schema.fielderror import FieldError, invalid, required
 
-__all__ = ["shape_errors"]
-
 # A deeper schema does not fit into an object in etcd, and the recursion must stay below Python's limit.
 _MAX_DEPTH = 100
 

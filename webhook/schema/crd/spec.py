@@ -11,18 +11,6 @@ from webhook.schema.fielderror import FieldError, duplicate, invalid, not_suppor
 from webhook.schema.node import build
 from webhook.schema.paths import PathError, resolve_path
 
-__all__ = [
-    "column_errors",
-    "group_errors",
-    "names_errors",
-    "scope_errors",
-    "selectable_errors",
-    "stored_version_errors",
-    "subresource_errors",
-    "version_errors",
-    "warning_problems",
-]
-
 Raw = Mapping[str, Any]
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")

@@ -15,8 +15,6 @@ from webhook.golang.regexp import matcher
 from webhook.schema.fielderror import FieldError, forbidden, invalid, required
 from webhook.schema.node import MISSING, SchemaNode
 
-__all__ = ["StructureOptions", "is_zero", "validate_completeness", "validate_structure"]
-
 
 @dataclass(frozen=True, slots=True)
 class StructureOptions:

@@ -17,8 +17,6 @@ from webhook.schema.default import prune_defaults
 from webhook.schema.fielderror import FieldError, forbidden, invalid
 from webhook.schema.node import build
 
-__all__ = ["has_keyword", "options_for_update", "schemas_of", "unchanged", "validation_errors"]
-
 Raw = Mapping[str, Any]
 
 _WITH_STATUS = (

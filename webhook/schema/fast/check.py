@@ -21,9 +21,6 @@ from webhook.schema.objectmeta.embedded import coerce, validate_embedded
 from webhook.schema.prune import drop_nulls, prune
 from webhook.schema.validate import junctor_errors, validate
 
-__all__ = ["Check", "compile_clean", "compile_part"]
-
-
 _META_FIELDS = ("apiVersion", "kind", "metadata")
 _SCALARS = frozenset({"string", "integer", "number", "boolean"})
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.schema.fast.check import Check, compile_part
+from webhook.schema.fast.check import compile_part
+from webhook.schema.fast.scalars import Check
 from webhook.schema.node import CleanParts, SchemaNode
-
-__all__ = ["Parts"]
 
 _META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 

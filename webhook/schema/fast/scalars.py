@@ -13,8 +13,6 @@ from webhook.golang.strconv import INT64
 from webhook.schema.formats import FORMATS
 from webhook.schema.node import SchemaNode
 
-__all__ = ["Check", "check_int_or_string", "check_integer", "check_number", "check_string"]
-
 Check = Callable[[Any], bool]
 
 # Names, reasons and times recur, and a cache look-up takes a tenth of the time of a match.

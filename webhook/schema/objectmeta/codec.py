@@ -11,8 +11,6 @@ from webhook.golang.strconv import INT64
 from webhook.golang.time import Time, format_rfc3339, parse
 from webhook.schema.numbers import kind_of
 
-__all__ = ["MetadataError", "decode_metadata", "decode_metadata_leniently"]
-
 
 class MetadataError(ValueError):
     """Metadata that does not fit ObjectMeta; the text is Go's."""

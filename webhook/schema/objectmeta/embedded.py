@@ -12,8 +12,6 @@ from webhook.schema.objectmeta.codec import MetadataError, decode_metadata, deco
 from webhook.schema.objectmeta.validation import validate_metadata
 from webhook.schema.prune import with_fields, with_items
 
-__all__ = ["coerce", "has_embedded", "validate_embedded"]
-
 
 def has_embedded(node: SchemaNode) -> bool:
     """Whether any resource is embedded at or below this node."""

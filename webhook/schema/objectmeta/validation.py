@@ -10,8 +10,6 @@ from webhook.golang.strconv import quote
 from webhook.ground.fieldpath import FieldPath
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required, too_long
 
-__all__ = ["ANNOTATIONS_LIMIT", "annotations_size", "validate_metadata", "validate_metadata_update"]
-
 ANNOTATIONS_LIMIT: Final = 256 * 1024
 """Bytes of all keys and values of annotations."""
 _MANAGER_LIMIT = 128

@@ -13,8 +13,6 @@ from webhook.cel.values import escape
 from webhook.schema.node import SchemaNode, Version, distinct
 from webhook.schema.paths import PathError, resolve_path
 
-__all__ = ["Rule", "RuleNode", "compile_own", "compile_rules", "conditions_of", "rule_environment"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rule:

@@ -12,8 +12,6 @@ from webhook.schema.fielderror import OMIT, FieldError, duplicate, forbidden, in
 from webhook.schema.node import SchemaNode
 from webhook.schema.rules.compile import Rule, RuleNode
 
-__all__ = ["OldItems", "RuleRun"]
-
 _SPENT = "validation failed due to running out of cost budget, no further validation rules will be run"
 _MESSAGE_LIMIT = 5 * 1024  # bytes of an evaluated messageExpression (apis/cel MaxEvaluatedMessageExpressionSizeBytes)
 

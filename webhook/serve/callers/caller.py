@@ -16,8 +16,6 @@ from starlette.types import Scope
 
 from webhook.admission.errors import Forbidden, Unauthenticated
 
-__all__ = ["ALL_GROUPS", "TRANSPORT", "Anyone", "Callers", "Certified", "Groups", "client_ca", "covered"]
-
 Groups = frozenset[str]
 
 ALL_GROUPS: Final[Groups] = frozenset({"*"})

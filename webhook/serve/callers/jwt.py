@@ -17,8 +17,6 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-__all__ = ["InvalidToken", "PublicKey", "UnknownKey", "keys_of", "verified"]
-
 PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
 
 TOKEN_LIMIT: Final = 16 * 1024

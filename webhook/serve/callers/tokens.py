@@ -25,8 +25,6 @@ from webhook.serve.callers.caller import ALL_GROUPS, Groups
 from webhook.serve.callers.jwt import InvalidToken, PublicKey, UnknownKey, keys_of, verified
 from webhook.serve.polling import Hangup, repeated
 
-__all__ = ["ClusterIssuer", "Issuer", "Keys", "Tokens", "tokens_current"]
-
 log = logging.getLogger("modelgate")
 
 ATTESTATION: Final = "admissionReviewAPIGroups"

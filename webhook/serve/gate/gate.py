@@ -26,8 +26,6 @@ from webhook.serve.metrics import Metrics
 if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["Gate"]
-
 log = logging.getLogger("modelgate")
 
 SHORTEST: Final = 1.0

@@ -15,8 +15,6 @@ from webhook.engine import Options
 from webhook.serve.gate.state import Call, Stage, State
 from webhook.serve.noted import ANNOTATION, Noted, decision_id, is_noted
 
-__all__ = ["Judgement", "is_large", "judge", "portable"]
-
 SMALL_BYTES: Final = 4 * 1024
 """A body up to this size is small without counting: 4,096 bytes cannot hold much work."""
 

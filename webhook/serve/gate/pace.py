@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["OverrunError", "Pace"]
-
 AT_ONCE: Final = 0.03
 """Seconds until a review is looked at, and then seconds of CPU until it is given up: together, the bar of the worst
 small review (docs/reliability.md), and a little more."""

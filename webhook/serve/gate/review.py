@@ -21,8 +21,6 @@ from webhook.serve.metrics import Metrics
 from webhook.serve.noted import note
 from webhook.serve.turns import Caller, user_of
 
-__all__ = ["Review", "record"]
-
 traces = Limited(logging.getLogger("modelgate"), most=10)
 
 RESERVE: Final = 0.1

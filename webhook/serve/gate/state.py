@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from webhook.engine.context import Offline
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["Call", "Need", "Parts", "Readiness", "Stage", "State"]
-
 Call = Literal["mutate", "validate"]
 
 Stage = Callable[[str], AbstractContextManager[object]]

@@ -12,8 +12,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from webhook.serve.http.limited import Limited
 from webhook.serve.metrics import Metrics
 
-__all__ = ["PEER", "Answers", "Refused", "address", "peer", "refusals"]
-
 PATHS: Final = frozenset({"/mutate", "/validate", "/healthz", "/readyz", "/metrics"})
 """The values of the label ``path``; every other path is "other"."""
 

@@ -19,8 +19,6 @@ from starlette.types import Receive, Scope, Send
 from webhook.admission.errors import TooLarge, TooSlow, Unavailable
 from webhook.serve.process import memory_limit
 
-__all__ = ["BODY_LIMIT", "Budget", "Reply", "body_of"]
-
 DEFAULT_LIMIT: Final = 512 * 1024 * 1024
 """Bytes, where the cgroup has no limit: the limit in the chart."""
 

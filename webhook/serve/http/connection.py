@@ -19,8 +19,6 @@ from webhook.serve.http.immediate import Immediate
 from webhook.serve.http.limited import Throttle
 from webhook.serve.http.listener import oldest_of_most
 
-__all__ = ["CONNECTIONS", "HEAD_LIMIT", "Connection"]
-
 HEAD_LIMIT: Final = 64 * 1024
 """Bytes outside of bodies (URL, header and trailer fields): many times what an API server sends."""
 

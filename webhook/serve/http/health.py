@@ -10,8 +10,6 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-__all__ = ["Listener", "listening"]
-
 
 class Listener(uvicorn.Server):
     """A second listener on the loop of the first, without lifespan and without signal handlers."""

@@ -19,8 +19,6 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from webhook.serve.callers.caller import TRANSPORT
 from webhook.serve.http.bodies import FREE
 
-__all__ = ["Answer", "Answering", "Immediate", "Waiting"]
-
 HOLD_SECONDS: Final = 0.05
 """The wait for the rest of a body, which Go writes within microseconds. Timeouts start when it ends."""
 

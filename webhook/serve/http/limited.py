@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable, Hashable
 from typing import Any, Final
 
-__all__ = ["Limited", "Throttle"]
-
 SECONDS: Final = 10.0
 """Seconds for which lines of a kind are counted: with one line, visible at once, and at most 360 lines an hour."""
 

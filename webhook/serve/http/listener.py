@@ -20,8 +20,6 @@ from typing import Final, TypeVar
 
 from webhook.serve.http.limited import Limited
 
-__all__ = ["HANDSHAKES", "Listener", "oldest_of_most"]
-
 log = logging.getLogger("modelgate")
 
 HANDSHAKES: Final = 64

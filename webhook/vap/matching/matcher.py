@@ -13,8 +13,6 @@ from webhook.vap.context import AdmissionContext, Equivalent
 from webhook.vap.matching.selector import Selector, labels_of
 from webhook.vap.models import MatchResources, Rule
 
-__all__ = ["NAME_LABEL", "Criteria", "MatchError", "is_exempt", "rule_matches"]
-
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 """The API server sets this label on every namespace to its name, so a selector of this label needs no lookup."""
 _NAMESPACES: Final = GroupVersionResource("", "v1", "namespaces")

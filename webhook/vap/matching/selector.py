@@ -9,8 +9,6 @@ from typing import Any, Final
 from webhook.golang.names import label_key, label_value
 from webhook.vap.models import LabelSelector
 
-__all__ = ["Selector", "SelectorError", "labels_of"]
-
 Labels = Mapping[str, str]
 _Test = Callable[[Labels], bool]
 

@@ -23,8 +23,6 @@ from webhook.cel.values import (
     type_of_value,
 )
 
-__all__ = ["Foreign", "native"]
-
 
 class Foreign:
     """A value that no field of a Kubernetes object can have: its Go type, and its text with ``%v`` and ``%#v``."""

@@ -20,8 +20,6 @@ from webhook.vap.mutating.evaluation import MutationError
 from webhook.vap.mutating.mutator import Mutator
 from webhook.vap.response import Denial, PolicyResponse
 
-__all__ = ["Webhooks", "mutate", "unchanged"]
-
 Object = dict[str, Any] | None
 Webhooks = Callable[[Object], Object]
 """Mutates the object after the policies; returns it itself if nothing changes."""

@@ -13,8 +13,6 @@ from webhook.cel.values import Opt
 from webhook.vap.compiled import Invocation
 from webhook.vap.expressions import EvaluationScope, Expression, VariableSet
 
-__all__ = ["MOST_BYTES", "Failure", "MutationError", "defaulted", "evaluate", "live_object", "size_of"]
-
 _FIELDS = r'APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\""'
 
 

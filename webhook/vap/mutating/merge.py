@@ -15,8 +15,6 @@ from typing import Any, Final, TypeVar
 from webhook.vap.mutating.applied import Foreign
 from webhook.vap.mutating.mergetypes import ListType, MapType, MergeType
 
-__all__ = ["MergeError", "in_order", "merge"]
-
 
 class MergeError(Exception):
     """The configuration cannot be applied; the text is the API server's."""

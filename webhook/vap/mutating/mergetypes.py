@@ -18,19 +18,6 @@ import orjson
 
 from webhook.admission import GroupVersionKind
 
-__all__ = [
-    "METADATA_ONLY",
-    "OBJECT_FIELDS",
-    "ListType",
-    "MapType",
-    "MergeType",
-    "builtin_schema",
-    "builtin_type",
-    "published",
-    "resolved",
-    "type_of_kind",
-]
-
 _TEXT: Final = {"type": "string"}
 _TIME: Final = {"type": "string", "format": "date-time"}
 _TEXTS: Final = {"type": "object", "additionalProperties": _TEXT}

@@ -30,8 +30,6 @@ from webhook.vap.mutating.merge import MergeError, merge
 from webhook.vap.mutating.mergetypes import METADATA_ONLY, OBJECT_FIELDS, MergeType, builtin_type, type_of_kind
 from webhook.vap.mutating.objects import APPLY_CONFIGURATION, JSON_PATCHES, json_of, mismatches
 
-__all__ = ["Mutate", "Mutator", "apply_configuration", "compile_mutator", "json_patch"]
-
 
 def apply_configuration(expression: Expression, variables: VariableSet, invocation: Invocation) -> dict[str, Any]:
     """Merge the ``Object{…}`` of an expression into the object.

@@ -25,17 +25,6 @@ from webhook.cel.values import (
     reveal,
 )
 
-__all__ = [
-    "APPLY_CONFIGURATION",
-    "JSON_PATCHES",
-    "ObjectValue",
-    "PatchValue",
-    "json_of",
-    "make",
-    "mismatches",
-    "resolve",
-]
-
 
 class _AnyField(Mapping[str, Type]):
     """Declares every field as dyn."""

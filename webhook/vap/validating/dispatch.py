@@ -13,8 +13,6 @@ from webhook.vap.dispatch import Binding, BoundPolicies, Misconfigured, invocati
 from webhook.vap.response import CODES, FAILURE_KEY, Denial, PolicyResponse
 from webhook.vap.validating.validator import PolicyDecision, Validator, ValidatorResult
 
-__all__ = ["validate"]
-
 _ANNOTATION_LIMIT: Final = 10 * 1024
 """Bytes of an audit annotation's value; the API server truncates it."""
 

@@ -18,8 +18,6 @@ from webhook.vap.attributes import GroupVersionResource
 from webhook.vap.environments import NAMESPACE, REQUEST, with_variables
 from webhook.vap.models import Rule, ValidatingPolicy, Variable
 
-__all__ = ["KindsFor", "SchemaOf", "TypeWarning", "kinds_to_check", "type_warnings"]
-
 Schema = Mapping[str, Any]
 KindsFor = Callable[[GroupVersionResource], Sequence[GroupVersionKind]]
 SchemaOf = Callable[[GroupVersionKind], Schema | None]

@@ -13,18 +13,6 @@ from webhook.vap.compiled import Compilation, CompiledPolicy, ConditionError, In
 from webhook.vap.expressions import Evaluation, EvaluationScope, Expression
 from webhook.vap.models import ValidatingPolicy
 
-__all__ = [
-    "Annotation",
-    "PolicyDecision",
-    "ValidationSource",
-    "Validator",
-    "ValidatorResult",
-    "annotate",
-    "compile_validator",
-    "conclude",
-    "failed",
-]
-
 _MESSAGE_LIMIT: Final = 5 * 1024
 """Bytes of an evaluated message (``celconfig.MaxEvaluatedMessageExpressionSizeBytes``)."""
 

@@ -9,10 +9,9 @@ from datetime import timedelta
 from typing import Final
 
 from certs import pem
-from webhook.cli.doctor.finding import Finding, finding
+from webhook.cli.doctor.finding import finding
 from webhook.cli.doctor.snapshot import Installation, named
-
-__all__ = ["check"]
+from webhook.library import Finding
 
 _SOON: Final = timedelta(days=30)
 """As the alert about the CA in docs/metrics.md."""

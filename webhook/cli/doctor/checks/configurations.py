@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any, Final
 
 from webhook.catalog import Catalog
-from webhook.cli.doctor.finding import Finding, finding
+from webhook.cli.doctor.finding import finding
 from webhook.cli.doctor.snapshot import (
     COMPONENT,
     INSTANCE,
@@ -24,9 +24,8 @@ from webhook.cli.doctor.snapshot import (
     named,
     selects,
 )
+from webhook.library import Finding
 from webhook.policy import Profile
-
-__all__ = ["check", "check_leftovers", "check_network"]
 
 _VITAL: Final = (
     ("", "pods"),

@@ -10,16 +10,15 @@ from typing import Any, Final, NamedTuple
 from webhook.admission.stamp import ANNOTATION
 from webhook.catalog import POLICIES, Catalog, KnownKind, built_in, groups_of, with_installed
 from webhook.cli.cases import Case, written
-from webhook.cli.doctor.finding import Finding, finding
+from webhook.cli.doctor.finding import finding
 from webhook.cli.doctor.snapshot import Installation, Object, named
 from webhook.cli.test import read_cases
 from webhook.cluster import MemoryView
 from webhook.engine import Options, Ruling
 from webhook.facts.settings import DEFAULT_SETTINGS
+from webhook.library import Finding
 from webhook.library.review import decide
 from webhook.policy import MISSING, Profile
-
-__all__ = ["Trial", "check", "check_trials", "trial_of"]
 
 _NAME: Final = "modelgate-doctor"
 

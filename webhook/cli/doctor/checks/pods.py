@@ -7,10 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from webhook.cli.doctor.finding import Finding, finding
+from webhook.cli.doctor.finding import finding
 from webhook.cli.doctor.snapshot import Installation, Object, named
-
-__all__ = ["check"]
+from webhook.library import Finding
 
 _DIGEST: Final = re.compile(r'^modelgate_catalog_info\{digest="([^"]+)"\} 1', re.MULTILINE)
 _POLICIES: Final = re.compile(r'^modelgate_admission_policies_info\{digest="([^"]+)"\} 1', re.MULTILINE)

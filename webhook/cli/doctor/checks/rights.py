@@ -9,14 +9,13 @@ from typing import Final, NamedTuple
 from reconciler.projections.rights import ACTING, NAMED
 from webhook.admission import GroupVersionKind
 from webhook.catalog import Catalog, KnownKind, built_in
-from webhook.cli.doctor.finding import Finding, finding
+from webhook.cli.doctor.finding import finding
 from webhook.cli.doctor.snapshot import Installation, Object
 from webhook.cluster.view import Kind
 from webhook.facts import KNOWN, watched
 from webhook.facts.knowledge import Fetched
+from webhook.library import Finding
 from webhook.vap import resource_of_kind
-
-__all__ = ["check"]
 
 _ESCALATING: Final = {"escalate", "bind", "impersonate", "*"}
 _FOLLOWED: Final = ("get", "list", "watch")
