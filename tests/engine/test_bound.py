@@ -14,7 +14,7 @@ from webhook.admission.request import GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION, Stamp
 from webhook.admission.status import STATUS_LENGTH, status
 from webhook.cluster import MemoryView
-from webhook.engine import Options, scope
+from webhook.engine import Options
 from webhook.engine.review import MAX_VALUES
 from webhook.policy import Profile
 
@@ -120,7 +120,7 @@ def test_a_value_that_is_too_large_for_a_rule_is_a_finding_and_no_fault(operatio
 
 
 def test_a_default_that_is_too_costly_is_left_out_and_the_object_is_not_stamped(monkeypatch):
-    monkeypatch.setattr(scope, "OBJECT_BUDGET", 1)
+    monkeypatch.setattr("webhook.engine.review.OBJECT_BUDGET", 1)
     known = LOADED.kinds[MODEL]
     exactly = LOADED.with_kind(replace(known, policy=replace(known.policy)))  # without functions
     decision = engine.mutate(request(model(hardware={"gpu": {"enabled": True}})), exactly, VIEW)

@@ -167,15 +167,15 @@ def read_paths(code: str) -> frozenset[str]:
     found = set()
     for known in catalog.load().kinds.values():
         policy = known.policy
-        trees = {name: each.program.tree for name, each in policy.variables.items()}
+        trees = {name: each.program.tree() for name, each in policy.variables.items()}
         for rule in policy.validations:
             if rule.code == code:
-                parts = [part.program.tree for part in (rule.when, rule.rule) if part is not None]
+                parts = [part.program.tree() for part in (rule.when, rule.rule) if part is not None]
                 reads = Reads.of(parts, trees, {SELF: (OBJECT, *rule.at.keys)})
                 found |= {*reads.values, *reads.tests, (OBJECT, *rule.about.keys)}
         for default in policy.defaults:
             if default.code == code:
-                parts = [part.program.tree for part in (default.when, default.value) if isinstance(part, Expression)]
+                parts = [part.program.tree() for part in (default.when, default.value) if isinstance(part, Expression)]
                 reads = Reads.of(parts, trees)
                 found |= {*reads.values, *reads.tests, (OBJECT, *default.path.keys)}
     return frozenset(

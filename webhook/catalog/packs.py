@@ -127,13 +127,13 @@ class Pack:
     files: PackFiles = field(repr=False, compare=False)
     operator: str = ""
     documented: str | None = None
-    codes: Sequence[str] = ()
+    codes: Sequence[str] = field(default_factory=list)
     facts: str = ""
-    groups: Sequence[str] = ()
+    groups: Sequence[str] = field(default_factory=list)
     served: Mapping[str, Sequence[str]] = field(default_factory=dict)
     successors: Mapping[str, str] = field(default_factory=dict)
-    images: Sequence[str] = ()
-    retired: Sequence[str] = ()
+    images: Sequence[str] = field(default_factory=list)
+    retired: Sequence[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, folder: Traversable, *, trusted: bool) -> Pack:

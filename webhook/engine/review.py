@@ -10,12 +10,13 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from webhook.admission import Cause, Refusal, Request
-from webhook.catalog import Aside, Catalog, KnownKind
+from webhook.admission.errors import Malformed
+from webhook.catalog import Aside, Catalog, KnownKind, Sight
+from webhook.cel import Budget
 from webhook.cluster import ClusterView
 from webhook.engine.findings import Findings
 from webhook.engine.metadata import is_readable
-from webhook.engine.options import Options
-from webhook.engine.scope import reviewed_kind, scope_of
+from webhook.engine.options import OBJECT_BUDGET, Options
 from webhook.policy import PolicyScope, Prepared
 
 MAX_VALUES: Final = 50_000
@@ -59,7 +60,29 @@ class ObjectReview(NamedTuple):
 
     def scope(self, state: dict[str, Any], old: dict[str, Any] | None) -> PolicyScope:
         """The scope of the policy's expressions over a state of the object and of what is stored."""
-        return scope_of(self.kind, self.prepared, self.request, state, old, self.view, self.options.settings)
+        request, kind, view, settings = self.request, self.kind, self.view, self.options.settings
+        hidden_facts: set[str] = set()  # the alias of a type would take longer
+
+        def fact(name: str) -> Any:
+            definition = kind.facts[name]
+            sent = (old or {}) if definition.stored else request.object if definition.raw else None
+            given = state if sent is None else sent
+            if name not in kind.others:
+                return definition.value(given, view, settings)
+            sight = Sight(view, kind.others[name].hides)
+            value = definition.value(given, sight, settings)
+            if not sight.is_clear:
+                hidden_facts.add(name)
+            return value
+
+        asked = {
+            "operation": request.operation,
+            "name": request.name,
+            "namespace": request.namespace,
+            "dryRun": request.dry_run,
+        }
+        bindings = {"object": state, "oldObject": old, "request": asked}
+        return PolicyScope(self.prepared, bindings, fact, Budget(OBJECT_BUDGET), hidden_facts)
 
     def of_state(self, state: dict[str, Any]) -> ObjectReview | None:
         """The review of a state of the object, as if it were sent so; None if that is not reviewed."""
@@ -72,13 +95,20 @@ class ObjectReview(NamedTuple):
 
 
 def review_of(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> ObjectReview | None:
-    """The review of a request's object; None for a request that is not reviewed.
+    """The review of a request's object, or None for a request that is not reviewed.
+
+    Not reviewed: a kind outside the catalog, a subresource, a deletion, and an object that is being deleted while its
+    specification stays (it must be able to lose its finalizers, whatever state it is in).
 
     Raises:
         Malformed: the request names a resource that is not the kind's.
     """
-    kind, obj = reviewed_kind(request, catalog), request.object
-    if kind is None or obj is None:
+    kind, obj = catalog.find(request.kind), request.object
+    if kind is None or obj is None or request.operation not in {"CREATE", "UPDATE"}:
+        return None
+    if request.resource and request.resource != kind.plural:
+        raise Malformed(f'request.resource is "{request.resource}", but {request.kind} is served as "{kind.plural}"')
+    if request.subresource or (request.old_object is not None and request.deleting and request.same_specification):
         return None
     too_large = None if kind.foreign or 0 < request.size <= _SMALL_BYTES else _excess(kind, obj)
     prepared = catalog.prepared(kind)
