@@ -10,6 +10,7 @@ import gc
 import re
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tests.bench.report import Row, Table
@@ -106,7 +107,7 @@ def _hand_e(v: dict[str, Any]) -> bool:
 
 
 def _hand_f(v: dict[str, Any]) -> bool:
-    spec = v["self"]["spec"]
+    spec: dict[str, int] = v["self"]["spec"]
     return spec["replicas"] >= spec["minReplicas"] and spec["replicas"] <= spec["maxReplicas"]
 
 
@@ -198,18 +199,19 @@ def _cel_python(source: str, data: dict[str, Any]) -> dict[str, Runner]:
     try:
         import celpy  # noqa: PLC0415 - each engine is optional
         from celpy.adapter import json_to_cel  # noqa: PLC0415
+        from celpy.celparser import CELParser  # noqa: PLC0415
     except ImportError:
         return {}
     values = {name: json_to_cel(value) for name, value in data.items()}
-    runners = {}
+    runners: dict[str, Runner] = {}
     for name, kind in (
         ("cel-python interpreted", celpy.InterpretedRunner),
         ("cel-python compiled", celpy.CompiledRunner),
     ):
-        celpy.CELParser.CEL_PARSER = None  # a singleton that the first environment fixes
+        CELParser.CEL_PARSER = None  # a singleton that the first environment fixes
         env = celpy.Environment(runner_class=kind)
         program = env.program(env.compile(source))
-        runners[name] = lambda program=program: program.evaluate(values)
+        runners[name] = partial(program.evaluate, values)
     return runners
 
 

@@ -28,7 +28,7 @@ from tests.e2e.machine import Unavailable
 from tests.e2e.models import bad_model, model
 from tests.e2e.plane import Plane
 from tests.e2e.reconciling import Reconciler, condition
-from webhook.cluster.live import connect
+from webhook.cluster.connection import connect
 
 POLICY = judged.POLICY.replace(judged.MARK, "example.com/never")
 """A policy that refuses nothing here."""

@@ -149,7 +149,8 @@ def tables(*, quick: bool = False) -> list[Table]:
 
 def _schema(path: Path) -> dict[str, Any]:
     crd = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
-    return crd["spec"]["versions"][-1]["schema"]["openAPIV3Schema"]
+    schema: dict[str, Any] = crd["spec"]["versions"][-1]["schema"]["openAPIV3Schema"]
+    return schema
 
 
 def _compare(title: str, raw: dict[str, Any], given: dict[str, Any], rounds: int) -> Table:

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from reconciler.projections.kinds import AIM_SERVICES, CLUSTER_IMAGES, CLUSTER_TEMPLATES, INFERENCE_SERVICES
-from reconciler.resource import APIResource
 from reconciler.writer import Writer
 from tests.e2e.assets import assets
 from tests.e2e.chainsaw import RESULT
@@ -27,6 +26,7 @@ from tests.e2e.gate import Gate
 from tests.e2e.plane import Plane
 from tests.e2e.reconciling import Reconciler
 from tests.e2e.seeing import with_view
+from webhook.cluster import APIResource
 from webhook.cluster.connection import connect
 
 QUIET = 60

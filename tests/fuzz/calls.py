@@ -65,7 +65,7 @@ class Cluster(MemoryView):
 
     def __init__(self, objects: MemoryView, dice: random.Random) -> None:
         super().__init__()
-        self._objects, self._seed = objects, dice.random()
+        self._all, self._seed = objects, dice.random()
 
     def cached(self, question: Any) -> tuple[bool, Any]:
         sure = random.Random(f"{self._seed} {question}").random() < 0.5
@@ -74,10 +74,10 @@ class Cluster(MemoryView):
     def read(self, question: Any, _timeout: float) -> Any:
         if not hasattr(question, "kind") or not hasattr(question, "name"):
             return None
-        return self._objects.get(question.kind, question.namespace, question.name)
+        return self._all.get(question.kind, question.namespace, question.name)
 
     def list(self, kind: Any, namespace: str | None = None) -> Any:
-        return self._objects.list(kind, namespace)
+        return self._all.list(kind, namespace)
 
     def listed(self, _kind: Any) -> bool:
         return True
@@ -133,6 +133,7 @@ class Ways:
         request, view, options = dice.choice(self._cases[dice.choice(self._kinds)])
         changed = request.object
         for _ in range(dice.choice((0, 0, 1, 1, 2))):
+            assert changed is not None
             changed = mutant(changed, dice)
         is_update = dice.random() < 0.4
         old = (request.old_object or request.object) if is_update else None

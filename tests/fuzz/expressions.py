@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 _TEXT = {"type": "string"}
@@ -108,13 +109,15 @@ class Expressions:
     def write(self, of: str, depth: int) -> str:
         if depth <= 0 or self.rng.random() < 0.15:
             return self.leaf(of)
-        return self.rng.choice(getattr(self, f"_{of}")(depth - 1))()
+        writers: list[Callable[[], str]] = getattr(self, f"_{of}")(depth - 1)
+        return self.rng.choice(writers)()
 
     def leaf(self, of: str) -> str:
         known = [name for name, kind in self.variables if kind == of]
         if known and self.rng.random() < 0.6:
             return self.rng.choice(known)
-        return self.rng.choice(_LEAVES[of])(self.rng, self.name)
+        leaf: Callable[[random.Random, str], str] = self.rng.choice(_LEAVES[of])
+        return leaf(self.rng, self.name)
 
     def _bool(self, depth: int) -> list[Any]:
         def both(of: str, operator: str) -> str:

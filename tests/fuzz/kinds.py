@@ -18,7 +18,7 @@ from typing import Any
 from tests.fuzz.oracle import Oracle, lists_for_nulls
 from tools.crds.files import BUILTIN
 from webhook.admission.request import GroupVersionKind
-from webhook.cel.syntax.treebuilder import RESERVED
+from webhook.cel.syntax import RESERVED
 from webhook.vap import Attributes, Equivalent, MemoryContext, resource_of_kind
 from webhook.vap.compiled import Compilation, Invocation
 from webhook.vap.models import MutatingPolicy
@@ -171,7 +171,7 @@ def main(argv: list[str] | None = None) -> int:
             if newer:
                 continue
             if NOWHERE in str(wanted) and NOWHERE in str(got):  # where it stops, in whatever order Go comes by
-                wanted, got = wanted.keys(), got.keys()
+                wanted, got = dict.fromkeys(wanted), dict.fromkeys(got)
             if wanted != got:
                 wrong += 1
                 print(f"{kind}: {json.dumps(document['spec']['mutations'])}\n  of     {json.dumps(obj)}")
@@ -183,9 +183,10 @@ def main(argv: list[str] | None = None) -> int:
 def request(case: Case) -> dict[str, Any]:
     kind, document, obj = case
     names = {"group": kind.group, "version": kind.version}
-    where = {"kind": {**names, "kind": kind.kind}, "resource": {**names, "resource": resource_of_kind(kind).name}}
-    where |= {"namespace": "ns", "name": "n", "operation": "CREATE", "object": obj}
-    return {"mode": "map", "policy": document, "attributes": where, "authorizerAllows": True}
+    resource = {**names, "resource": resource_of_kind(kind).name}
+    where = {"kind": {**names, "kind": kind.kind}, "resource": resource, "namespace": "ns", "name": "n"}
+    attributes = {**where, "operation": "CREATE", "object": obj}
+    return {"mode": "map", "policy": document, "attributes": attributes, "authorizerAllows": True}
 
 
 if __name__ == "__main__":

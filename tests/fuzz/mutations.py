@@ -115,7 +115,7 @@ def main(argv: list[str] | None = None) -> int:
     dice = random.Random(options.seed)
     cases = [(policy(dice), deployment(dice.choices("abcdef", k=dice.randint(0, 5)), dice)) for _ in range(options.n)]
     names = {"group": KIND.group, "version": KIND.version}
-    where = {"kind": {**names, "kind": KIND.kind}, "resource": {**names, "resource": RESOURCE.name}}
+    where: dict[str, Any] = {"kind": {**names, "kind": KIND.kind}, "resource": {**names, "resource": RESOURCE.name}}
     where |= {"namespace": "ns", "name": "n", "operation": "CREATE"}
     requests = [
         {"mode": "map", "policy": document, "attributes": {**where, "object": obj}, "authorizerAllows": True}

@@ -11,6 +11,8 @@ from typing import Any, Final
 from webhook.engine import policyset
 from webhook.engine.policyset import PolicySet
 from webhook.vap import NativePolicies
+from webhook.vap.mutating.mutator import Mutator
+from webhook.vap.validating.validator import Validator
 
 __all__ = ["policy_sets"]
 
@@ -86,7 +88,9 @@ def _loaded(documents: Iterable[dict[str, Any]], *, exactly: bool) -> PolicySet:
 
 def _make_exact(policies: NativePolicies) -> None:
     """Have the interpreter evaluate every expression."""
-    for each in (*policies.validators, *policies.mutators):
-        for expression in (*each.policy.compiled.variables.compiled.values(), *each.policy.expressions()):
+    loaded: list[Validator | Mutator] = [each.policy for each in policies.validators]
+    loaded += [each.policy for each in policies.mutators]
+    for policy in loaded:
+        for expression in (*policy.compiled.variables.compiled.values(), *policy.expressions()):
             if expression.program is not None:
                 expression.program.evaluate = expression.program.evaluate_exactly

@@ -66,7 +66,7 @@ class Attack:
 
 def attacks(known: KnownKind) -> Iterator[Attack]:
     """All places of a kind with all their fillings."""
-    for place in places(known.schema.raw):
+    for place in places(dict(known.schema.raw)):
         for name, make in fillings(place.schema).items():
             yield Attack(known, place, name, make)
 

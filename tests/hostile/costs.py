@@ -81,7 +81,8 @@ def real_runtime() -> bytes:
     """A ServingRuntime with very many formats, as upstream's have a few dozen."""
     known = bodies.kinds()["ServingRuntime"]
     obj = bodies.good(known)
-    formats = obj["spec"]["supportedModelFormats"] = []
+    formats: list[dict[str, Any]] = []
+    obj["spec"]["supportedModelFormats"] = formats
     obj["spec"]["engineConfig"] = {"runner": {"name": "ome-container", "image": "example.com/sglang:0.5"}}
     while bodies.values(obj) < REAL_VALUES:
         formats += [_format(len(formats) + number) for number in range(100)]

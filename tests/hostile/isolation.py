@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tests.hostile import bodies, worst
@@ -114,11 +114,12 @@ def _report(report: Report, idle: tuple[Latency, Latency], rounds: Rounds) -> No
     report.add(PART, "good callers alone, p99", idle[0].p99, "ms")
     disturbed = max(rounds.done, key=lambda each: each.others)
     report.add(PART, "most that other programs took in a round", disturbed.others, "cores", note=disturbed.name)
-    for name, figure, limit in (
+    figures: tuple[tuple[str, Callable[[Round], float], float], ...] = (
         ("good callers under attack, worst p99", lambda each: each.good.p99, bar),
         ("good callers under attack, worst call", lambda each: each.good.most, 250.0),
         ("fresh connection and /healthz under attack, slowest", lambda each: each.probes.most, 500.0),
-    ):
+    )
+    for name, figure, limit in figures:
         top = max(rounds.done, key=figure)
         report.add(PART, name, figure(top), "ms", limit, top.name)
     report.add(PART, "good calls that failed", sum(each.good.failed for each in rounds.done), "", 0)
@@ -130,8 +131,8 @@ def _report(report: Report, idle: tuple[Latency, Latency], rounds: Rounds) -> No
         "answers", "hostile calls without a proper answer", sum(each.hostile.wrong for each in rounds.done), "", 0
     )
     slowest = max(rounds.done, key=lambda each: each.hostile.slowest, default=None)
-    figure = slowest.hostile.slowest if slowest else math.nan
-    report.add("answers", "slowest hostile call", figure, "s", TIMEOUT + GRACE, slowest.name if slowest else "")
+    longest = slowest.hostile.slowest if slowest else math.nan
+    report.add("answers", "slowest hostile call", longest, "s", TIMEOUT + GRACE, slowest.name if slowest else "")
 
 
 def _shown(counts: Counter[int]) -> str:

@@ -31,7 +31,7 @@ BACK_MIB = 20.0
 BACK_SECONDS = 10.0
 SPARE_DESCRIPTORS = 2
 
-Attackers = Callable[[Gate], None]
+Attackers = Callable[[Gate], object]
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import copy
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import orjson
@@ -46,11 +47,9 @@ class Place:
         """A copy of ``base`` with the filling here; what is missing on the way is made."""
         made = copy.deepcopy(base)
         node = made
-        for step, following in itertools.pairwise((*self.steps, None)):
-            if following is None:
-                _set(node, step, filling)
-            else:
-                node = _child(node, step, [] if following == 0 else {})
+        for step, following in itertools.pairwise(self.steps):
+            node = _child(node, step, [] if following == 0 else {})
+        _set(node, self.steps[-1], filling)
         return made
 
 
@@ -115,7 +114,7 @@ def fillings(schema: Schema) -> dict[str, Make]:
         least = smallest(schema["additionalProperties"]) if isinstance(schema["additionalProperties"], dict) else 0
         return {"keys": lambda n: {f"k{i}": least for i in range(n)}, "null values": _nulls}
     if kind == "text":
-        return {name: lambda n, unit=unit: (unit * (n // len(unit) + 1))[:n] for name, unit in _TEXTS.items()}
+        return {name: partial(_text, unit) for name, unit in _TEXTS.items()}
     return {"unknown fields": lambda n: {f"u{i}": 0 for i in range(n)}, "empty lists": lambda n: {"u": [[]] * n}}
 
 
@@ -127,6 +126,10 @@ _TEXTS: Final = {
     "address": "https://a/",
     "dots": "a.",
 }
+
+
+def _text(unit: str, count: int) -> str:
+    return (unit * (count // len(unit) + 1))[:count]
 
 
 def _nulls(count: int) -> Any:

@@ -50,7 +50,9 @@ def rss(pid: int) -> float:
 
 def data(pid: int) -> int:
     """Bytes that one process may write to: its address space without what is only reserved."""
-    return 1024 * int(re.search(r"VmData:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
+    kibibytes = re.search(r"VmData:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    assert kibibytes is not None
+    return 1024 * int(kibibytes[1])
 
 
 def descriptors(pid: int) -> int:

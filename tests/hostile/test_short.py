@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,24 +40,24 @@ def calm_gate() -> Iterator[Gate]:
         yield gate
 
 
-def test_every_kind_has_its_worst_objects_and_they_are_still_places_of_it():
+def test_every_kind_has_its_worst_objects_and_they_are_still_places_of_it() -> None:
     for kind in bodies.kinds():
         assert worst.of(kind), kind
 
 
-def test_the_good_object_of_every_kind_has_a_small_review():
+def test_the_good_object_of_every_kind_has_a_small_review() -> None:
     for known in bodies.kinds().values():
         assert bodies.is_small(bodies.review(known, bodies.good(known)))
 
 
-def test_every_place_of_a_kind_can_be_filled_to_a_small_review():
+def test_every_place_of_a_kind_can_be_filled_to_a_small_review() -> None:
     for one in attacks(bodies.kinds()["OpenModel"]):
         body = one.largest("UPDATE same", small)
         assert bodies.is_small(body), one
 
 
 @pytest.mark.parametrize("call", ["mutate", "validate"])
-def test_hostile_calls_of_several_kinds_are_answered_properly(gate: Gate, call: str):
+def test_hostile_calls_of_several_kinds_are_answered_properly(gate: Gate, call: str) -> None:
     async def asked() -> list[wire.Answer]:
         target = wire.Target(gate.port, str(gate.authority_file))
         async with wire.Caller(target) as caller:
@@ -74,7 +74,7 @@ def some_attacks() -> list[bytes]:
     return [wide, deep, children.large_body(), good_body()]
 
 
-def test_good_callers_lose_nothing_while_a_hostile_one_asks(gate: Gate):
+def test_good_callers_lose_nothing_while_a_hostile_one_asks(gate: Gate) -> None:
     async def both() -> Counter[int]:
         target = wire.Target(gate.port, str(gate.authority_file))
         async with wire.Caller(target) as hostile, wire.Caller(target) as good:
@@ -90,11 +90,14 @@ def test_good_callers_lose_nothing_while_a_hostile_one_asks(gate: Gate):
     [(flood.silent, 2 * HANDSHAKES), (flood.begun, 2 * HANDSHAKES), (flood.handshaken, CONNECTIONS + 50)],
     ids=["silent connections", "unfinished handshakes", "idle connections"],
 )
-def test_good_callers_are_answered_while_strangers_open_connections(gate: Gate, opening: flood.Opening, count: int):
+def test_good_callers_are_answered_while_strangers_open_connections(
+    gate: Gate, opening: flood.Opening, count: int
+) -> None:
     """More than the gate keeps, all the time: a good caller is answered by each new connection and by a kept one."""
     body = good_body()
     with contextlib.closing(gate.connection()) as kept, flood.standing(gate, opening, count) as opened:
-        before, statuses = opened(), []
+        before = opened()
+        statuses: list[int] = []
         while len(statuses) < 40 or opened() < before + count // 4:
             statuses.append(gate.post("/validate?timeout=30s", body)[0])
             kept.request("POST", "/validate?timeout=30s", body, {"Content-Type": "application/json"})
@@ -115,7 +118,7 @@ def test_good_callers_are_answered_while_strangers_open_connections(gate: Gate, 
     ],
     ids=["half-open handshakes", "header floods", "slow senders", "7 MiB"],
 )
-def test_descriptors_are_back_after_an_attack_and_the_gate_answers(gate: Gate, attack_: memory.Attackers):
+def test_descriptors_are_back_after_an_attack_and_the_gate_answers(gate: Gate, attack_: memory.Attackers) -> None:
     before = processes.descriptors(gate.pid)
     attack_(gate)
     wait_until(lambda: processes.descriptors(gate.pid) <= before, 60, "the descriptors are closed")
@@ -124,14 +127,16 @@ def test_descriptors_are_back_after_an_attack_and_the_gate_answers(gate: Gate, a
 
 
 @pytest.mark.parametrize(("name", "end", "outcome", "statuses"), children.ENDS, ids=[each[0] for each in children.ENDS])
-def test_a_child_that_dies_costs_one_answer(calm_gate: Gate, name: str, end, outcome: str, statuses: set[int]):
+def test_a_child_that_dies_costs_one_answer(
+    calm_gate: Gate, name: str, end: Callable[[int], None], outcome: str, statuses: set[int]
+) -> None:
     report = bars.Report()
     children.ended(report, calm_gate, name, end, outcome, statuses)
     assert report.missed == []
 
 
 @pytest.mark.parametrize("name", ["blanks", "the most that is judged"])
-def test_a_good_large_caller_is_answered_among_hostile_ones(gate: Gate, name: str):
+def test_a_good_large_caller_is_answered_among_hostile_ones(gate: Gate, name: str) -> None:
     """Each has a share. Statuses only: the time of a busy machine shows nothing."""
 
     async def asked() -> list[wire.Answer]:
@@ -155,7 +160,7 @@ def test_a_good_large_caller_is_answered_among_hostile_ones(gate: Gate, name: st
     assert [each.status for each in asyncio.run(asked())] == [200] * 3
 
 
-def test_a_review_that_policies_make_expensive_is_decided_in_a_child(tmp_path: Path):
+def test_a_review_that_policies_make_expensive_is_decided_in_a_child(tmp_path: Path) -> None:
     large.write_policies(tmp_path, 8)
     with serving("--admission-policies", str(tmp_path)) as gate:
         before = gate.counter(children.METRIC)
@@ -165,25 +170,25 @@ def test_a_review_that_policies_make_expensive_is_decided_in_a_child(tmp_path: P
         assert gate.get("/healthz")[0] == 200
 
 
-def test_forks_while_the_view_changes_do_not_hang():
+def test_forks_while_the_view_changes_do_not_hang() -> None:
     report = bars.Report()
     children.hung(report, 20)
     assert report.missed == []
 
 
-def test_a_large_review_sees_rules_that_were_reloaded():
+def test_a_large_review_sees_rules_that_were_reloaded() -> None:
     assert freshness.stale_after_reload() == 0
 
 
-def test_a_large_review_sees_an_object_that_has_come():
+def test_a_large_review_sees_an_object_that_has_come() -> None:
     assert freshness.stale_after_change() == 0
 
 
-def test_the_decoder_answers_whatever_comes():
+def test_the_decoder_answers_whatever_comes() -> None:
     assert decoder.main(["-n", "1500", "--seed", "1000"]) == 0
 
 
-def test_http_framing_is_answered_or_closed():
+def test_http_framing_is_answered_or_closed() -> None:
     assert framing.main(["-n", "1500"]) == 0
 
 
@@ -201,7 +206,7 @@ def test_a_fault_is_noticed_and_one_without_effect_is_not(monkeypatch: pytest.Mo
         assert planted.outcome(clean, replace(fault, plane=True)).startswith("skipped: needs a real API server")
 
 
-def test_a_report_is_written_read_and_published(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_report_is_written_read_and_published(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report, page = bars.Report(), tmp_path / "page.md"
     report.add("part", "something", 3, "ms", 2, "a note")
     report.skip("other", "no cgroup")

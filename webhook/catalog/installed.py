@@ -194,6 +194,7 @@ def _change(known: KnownKind, crd: CRD) -> _Change | None:
         plural=crd.plural,
         namespaced=namespaced,
         status=version.status,
+        replicas=version.replicas,
         schema=version.schema,
         own=Own(rules, ours_there, version.schema, differences),
     )

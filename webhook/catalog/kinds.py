@@ -46,9 +46,10 @@ class PolicySource:
 class KnownKind:
     """One version of one kind. ``api`` is the folder under ``policies/``; ``plural`` the resource in URLs.
 
-    ``status`` tells whether /status is a subresource: the API server then drops the status on creation. ``sources`` are
-    the documents of the policy. ``own`` is the catalog's definition where another one is installed, whose schema is
-    ``schema`` (:mod:`webhook.catalog.installed`); ``others`` are the kinds with such a definition that each fact reads.
+    ``status`` tells whether /status is a subresource: the API server then drops the status on creation. ``replicas`` is
+    the path that /scale changes, if that is a subresource. ``sources`` are the documents of the policy. ``own`` is the
+    catalog's definition where another one is installed, whose schema is ``schema`` (:mod:`webhook.catalog.installed`);
+    ``others`` are the kinds with such a definition that each fact reads.
     ``foreign`` is a kind that a user's CRD defines: it has no rules and gets no stamp, and only its schema counts.
     ``in_force`` is the release that the policy is compiled for, of the operator that the ``pack`` describes.
     ``own_facts`` are those that Python has. ``wholes`` makes the pods of an object and of others.
@@ -62,6 +63,7 @@ class KnownKind:
     policy: Policy = NO_POLICY
     own_facts: Mapping[str, Fact] = field(default_factory=dict)
     status: bool = False
+    replicas: str = ""
     sources: Sequence[PolicySource] = ()
     own: Own | None = None
     others: Mapping[str, Foreign] = field(default_factory=dict)
@@ -198,4 +200,4 @@ def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:
             gvk = GroupVersionKind(crd.group, version.name, crd.kind)
             namespaced = crd.scope == "Namespaced"
             known = KnownKind(api, gvk, crd.plural, namespaced, version.schema, own_facts=facts, status=version.status)
-            yield replace(known, in_force=pack.in_force, pack=pack, wholes=wholes)
+            yield replace(known, replicas=version.replicas, in_force=pack.in_force, pack=pack, wholes=wholes)

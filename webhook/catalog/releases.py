@@ -55,7 +55,7 @@ def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind, bytes]:
         return known, b""
     (crd,) = (load_crd(each.value, trusted=True) for each in documents.parse(content.decode(), known.plural))
     version = crd.versions[known.gvk.version]
-    return replace(known, schema=version.schema, status=version.status), content
+    return replace(known, schema=version.schema, status=version.status, replicas=version.replicas), content
 
 
 def ranges(source: PolicySource) -> Iterator[str]:

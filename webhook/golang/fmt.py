@@ -6,7 +6,7 @@ from typing import Any
 
 from webhook.golang.strconv import quote, shortest
 
-__all__ = ["GoStrings", "value_text"]
+__all__ = ["GoStrings", "type_text", "value_text"]
 
 
 class GoStrings(list[str]):
@@ -17,10 +17,32 @@ class GoStrings(list[str]):
 
 
 def value_text(value: Any) -> str:
-    """``%v`` of a scalar JSON value; floats have an exponent from one million on."""
+    """``%v`` of a JSON value; floats have an exponent from one million on."""
     match value:
+        case None:
+            return "<nil>"
         case bool():
             return "true" if value else "false"
         case float():
             return shortest(value)
+        case list():
+            return f"[{' '.join(map(value_text, value))}]"
+        case dict():
+            return f"map[{' '.join(f'{key}:{value_text(value[key])}' for key in sorted(value))}]"
     return str(value)
+
+
+_TYPES = {
+    type(None): "<nil>",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    str: "string",
+    list: "[]interface {}",
+    dict: "map[string]interface {}",
+}
+
+
+def type_text(value: Any) -> str:
+    """``%T`` of a JSON value."""
+    return _TYPES[type(value)]

@@ -21,6 +21,7 @@ from webhook.library.apiserver import (
     metadata_causes,
     placed,
     receive,
+    replicas_causes,
     stored_object,
 )
 from webhook.library.kinds import as_meant, unserved, why_unchecked, without_schema
@@ -243,7 +244,7 @@ def decide(
     mutation = engine.mutate(request, loaded, view, options)
     obj = mutation.object or received.object
     metadata = metadata_causes(obj, kind, old)
-    causes = [*received.causes, *metadata, *refused]
+    causes = [*received.causes, *metadata, *replicas_causes(obj, kind), *refused]
     validation = mutation
     if mutation.allowed:
         validation = engine.validate(replace(request, object=obj), loaded, view, options)

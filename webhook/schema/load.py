@@ -14,13 +14,14 @@ from webhook.schema.structural import Structural
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a kind. ``status``: /status is a subresource."""
+    """One version of a kind. ``status``: /status is a subresource. ``replicas`` is /scale's path of them, or ""."""
 
     name: str
     served: bool
     storage: bool
     schema: Structural
     status: bool
+    replicas: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +79,14 @@ def _version(raw: Mapping[str, Any], kind: str, read: Callable[[], Mapping[str, 
     schema = Structural(read or _schema_of(raw), name=kind)
     if read is None:
         schema.compile()
+    subresources = raw.get("subresources") or {}
     return Version(
         name=raw["name"],
         served=bool(raw.get("served")),
         storage=bool(raw.get("storage")),
         schema=schema,
-        status="status" in (raw.get("subresources") or {}),
+        status="status" in subresources,
+        replicas=(subresources.get("scale") or {}).get("specReplicasPath") or "",
     )
 
 

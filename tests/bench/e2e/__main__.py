@@ -86,7 +86,7 @@ class Creator:
 
     def is_defaulted(self, variant: Variant) -> bool:
         """Whether the API server asks the variant already: each fills in the resource of the GPU."""
-        gpu = self._create(variant, dry=True)[1]["spec"]["hardware"]["gpu"]
+        gpu: Object = self._create(variant, dry=True)[1]["spec"]["hardware"]["gpu"]
         return gpu.get("resourceName") == "nvidia.com/gpu"
 
     def _create(self, variant: Variant, *, dry: bool) -> tuple[float, Object]:

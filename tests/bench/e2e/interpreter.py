@@ -41,7 +41,7 @@ def environment(*wanted: str) -> Path:
     ready = folder / ".ready"
     if not ready.exists():
         subprocess.run([base, "-m", "venv", "--clear", "--without-pip", folder], check=True)
-        pip = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python", "--disable-pip-version-check"]
+        pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "--disable-pip-version-check"]
         without_ours = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         subprocess.run([*pip, "install", "-q", *wanted], check=True, env=without_ours)
         ready.touch()
@@ -56,7 +56,7 @@ def about() -> str:
 @cache
 def _base() -> Path:
     """The distribution's interpreter; the one that runs this, if there is none or it is too old."""
-    suits = [_DISTRIBUTION, "-c", _SUITS]
+    suits = [str(_DISTRIBUTION), "-c", _SUITS]
     if _DISTRIBUTION.exists() and subprocess.run(suits, check=False, capture_output=True).returncode == 0:
         return _DISTRIBUTION
     return Path(sys.executable)

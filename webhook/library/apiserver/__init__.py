@@ -3,7 +3,15 @@
 from webhook.library.apiserver.apply import applied, as_applied
 from webhook.library.apiserver.builtin import is_builtin
 from webhook.library.apiserver.definitions import Definitions, is_definition, read_definitions
-from webhook.library.apiserver.receive import Received, kind_of, metadata_causes, placed, receive, stored_object
+from webhook.library.apiserver.receive import (
+    Received,
+    kind_of,
+    metadata_causes,
+    placed,
+    receive,
+    replicas_causes,
+    stored_object,
+)
 
 __all__ = [
     "Definitions",
@@ -17,5 +25,6 @@ __all__ = [
     "placed",
     "read_definitions",
     "receive",
+    "replicas_causes",
     "stored_object",
 ]

@@ -11,6 +11,7 @@ import orjson
 from webhook.admission import Cause, GroupVersionKind, Warn, group_version
 from webhook.catalog import KnownKind
 from webhook.engine import NAMESPACE
+from webhook.golang.fmt import type_text, value_text
 from webhook.golang.names import dns_1123_subdomain, path_segment
 from webhook.library.apiserver.builtin import decode_builtin
 from webhook.schema import (
@@ -42,6 +43,7 @@ _UPDATED: Final = frozenset({"deletionGracePeriodSeconds", "deletionTimestamp", 
 """Those that count in an update. It must not change them, except for selfLink."""
 _GENERATED: Final = "xxxxx"
 """Stands for the random suffix of a generated name."""
+_MOST_REPLICAS: Final = 2**31 - 1
 _LONGEST_BASE: Final = 58
 """Characters of generateName in the generated name (``names.SimpleNameGenerator``)."""
 
@@ -184,6 +186,54 @@ def metadata_causes(obj: dict[str, Any], kind: KnownKind | None, old: dict[str, 
     namespaced = _is_namespaced(kind_of(obj), kind)
     errors = validate_metadata(metadata, namespaced=namespaced, name_rule=rule)
     return list(_causes(errors, generated=generated))
+
+
+def replicas_causes(obj: dict[str, Any], kind: KnownKind | None) -> Iterator[Cause]:
+    """Why /scale could not read the replicas of an object (``ValidateScaleSpec``). One without them has no cause."""
+    if kind is None or not kind.replicas:
+        return
+    count, fault = 0, ""
+    try:
+        count = _replicas(obj, kind.replicas)
+    except _AccessorError as error:
+        fault = str(error)
+    else:
+        if count < 0:
+            fault = "should be a non-negative integer"
+        elif count > _MOST_REPLICAS:
+            fault = f"should be less than or equal to {_MOST_REPLICAS}"
+    if fault:
+        yield _cause(FieldError("FieldValueInvalid", kind.replicas, fault, count))
+
+
+def _replicas(obj: dict[str, Any], path: str) -> int:
+    """The integer at a path, 0 if there is none (``unstructured.NestedInt64``).
+
+    Raises:
+        _AccessorError: there is something else on the way or at its end.
+    """
+    value: Any = obj
+    walked = ""
+    for name in path.removeprefix(".").split("."):
+        walked += f".{name}"
+        if value is None:
+            return 0
+        if not isinstance(value, dict):
+            raise _AccessorError(walked, value, "map[string]interface{}")
+        if name not in value:
+            return 0
+        value = value[name]
+    if type(value) is not int:
+        raise _AccessorError(walked, value, "int64")
+    return value
+
+
+class _AccessorError(Exception):
+    """A value is of another type than the reader of a path wants, in the words of ``unstructured``."""
+
+    def __init__(self, path: str, value: Any, wanted: str) -> None:
+        text = f"{path} accessor error: {value_text(value)} is of the type {type_text(value)}, expected {wanted}"
+        super().__init__(text)
 
 
 def _causes(errors: list[FieldError], *, generated: bool) -> Iterator[Cause]:

@@ -77,8 +77,16 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
 
 
 def main(port: str, folder: str) -> None:
-    tls = {"ssl_certfile": f"{folder}/tls.crt", "ssl_keyfile": f"{folder}/tls.key"}
-    uvicorn.run(app, host="127.0.0.1", port=int(port), lifespan="off", access_log=False, log_level="warning", **tls)
+    uvicorn.run(
+        app,
+        host="127.0.0.1",
+        port=int(port),
+        lifespan="off",
+        access_log=False,
+        log_level="warning",
+        ssl_certfile=f"{folder}/tls.crt",
+        ssl_keyfile=f"{folder}/tls.key",
+    )
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ kopf run --standalone kopf_peer.py     with BENCH_PORT and BENCH_TLS in the envi
 
 import os
 import re
+from typing import Any
 
 import kopf
 
@@ -14,7 +15,7 @@ MODELS = ("inference.llmkube.dev", "v1alpha1", "models")
 
 
 @kopf.on.startup()
-def configure(settings, **_):
+def configure(settings: Any, **_: Any) -> None:
     folder = os.environ["BENCH_TLS"]
     settings.posting.enabled = False
     settings.scanning.disabled = True
@@ -30,7 +31,7 @@ def configure(settings, **_):
 
 
 @kopf.on.mutate(*MODELS, id="mutate")
-def mutate(spec, patch, **_):
+def mutate(spec: Any, patch: Any, **_: Any) -> None:
     patch.metadata.annotations["example.com/defaulted"] = "true"
     gpu = spec.get("hardware", {}).get("gpu")
     if gpu and not gpu.get("resourceClaims"):
@@ -41,7 +42,7 @@ def mutate(spec, patch, **_):
 
 
 @kopf.on.validate(*MODELS, id="validate")
-def validate(spec, **_):
+def validate(spec: Any, **_: Any) -> None:
     hardware = spec.get("hardware", {})
     gpu = hardware.get("gpu", {})
     claims = gpu.get("resourceClaims", [])
