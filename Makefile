@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 KEPT := $(VENV)/.kept
 
-.PHONY: demo test check lint crds docs pictures grammar conformance site oracle tables fuzz hostile soak e2e e2e-long assets alerts bench bench-e2e image release lock clean help
+.PHONY: demo test check quick lint crds docs pictures grammar conformance site oracle tables fuzz hostile soak e2e e2e-long assets alerts bench bench-e2e image release lock clean help
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
@@ -43,8 +43,11 @@ SLOW := tests/e2e tests/serve/test_server.py tests/serve/test_connection.py test
 	tests/cli/test_installation.py tests/tools/test_site.py tests/tools/test_pages.py tests/reconciler/test_process.py \
 	tests/conformance/test_upstream.py
 
-check: lint conformance  ## lint, types, unit tests and conformance, without root, Go or a cluster; three minutes on two cores
+check: lint conformance  ## lint, types, unit tests and conformance, without root, Go or a cluster; several minutes
 	$(PY) -m pytest -q -n auto --hypothesis-profile=quick $(addprefix --ignore=,$(SLOW))
+
+quick: lint  ## run lint and the tests of the packages that the change touches; about a minute
+	$(PY) -m tests.quick $(SLOW)
 
 lint: $(READY)  ## run ruff, mypy --strict and the import contracts
 	$(VENV)/bin/ruff check .
