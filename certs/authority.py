@@ -95,7 +95,7 @@ class Authority:
         return Credentials(self.certificate.public_bytes(serialization.Encoding.PEM), _pem(self.key), self.bundle)
 
     def issue(self, names: Names, now: datetime, lifetimes: Lifetimes = _DEFAULT) -> Credentials:
-        """Sign a leaf for a server, never outliving its CA; raises InvalidNameError when there is no name."""
+        """Sign a leaf for a server, never outliving its CA; raises InvalidNameError if ``names`` is empty."""
         if not names:
             raise InvalidNameError("a server certificate needs at least one DNS name or IP address")
         key = ec.generate_private_key(ec.SECP256R1())

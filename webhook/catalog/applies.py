@@ -2,8 +2,8 @@
 
 A rule is written for the values that the catalog's definition accepts. The installed one may accept more: a rule that
 reads such a value is left out of the review of this object, and of no other. Facts follow the same law for the objects
-of other kinds that they read. Values that are not known yet are the business of :mod:`webhook.library.unknown`, which
-asks the same :class:`Dependences`.
+of other kinds that they read. Values that are not known yet are left to :mod:`webhook.library.unknown`, which asks the
+same :class:`Dependences`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from webhook.facts import Memo, inputs_of
 from webhook.policy import Dependence, Keys, Open, Place, Policy, Rule, any_meet
 from webhook.schema import DecodeError, Structural
 from webhook.schema.compare import Differences
+from webhook.schema.fielderror import OVERSIZED
 
 _SHAPES: Final = 256
 """Sets of fields of which the rules are remembered; a full cache is emptied."""
 _MOST: Final = 1000
 """With so many errors there may be more of them, which are not named."""
 _EVERYTHING: Final[frozenset[Keys]] = frozenset({()})
-_OVERSIZED: Final = frozenset({"FieldValueTooLong", "FieldValueTooMany"})
 
 
 class Dependences:
@@ -99,7 +99,7 @@ class Own:
         self._rules_about: dict[frozenset[Keys], frozenset[Rule]] = {}
         self.unexpected = Memo(lambda obj: self._invalid(installed.default(obj))[0])
 
-    def ruling(self, rules: Dependences) -> Own:
+    def with_rules(self, rules: Dependences) -> Own:
         """The same definitions with other rules."""
         return Own(rules, self._expected, self._installed, self.differences)
 
@@ -149,7 +149,7 @@ class Own:
                 paths.add(path)
         if len(errors) >= _MOST:
             return _EVERYTHING, True
-        return frozenset(paths), any(kind in _OVERSIZED for _, kind in ours)
+        return frozenset(paths), any(kind in OVERSIZED for _, kind in ours)
 
     def _about(self, paths: frozenset[Keys]) -> frozenset[Rule]:
         """The rules that depend on a value at one of the paths, directly or by a fact."""

@@ -220,7 +220,7 @@ def _applicable(known: KnownKind, change: _Change | None, found: Mapping[GroupVe
         policy = policy.without(rules.where(lambda on: on.needs(absent)))
     if installed.own is not None:
         policy = _fitted(policy, installed.schema.raw)
-        installed = replace(installed, own=installed.own.ruling(rules.of(policy)))
+        installed = replace(installed, own=installed.own.with_rules(rules.of(policy)))
     return installed if policy is known.policy and not others else replace(installed, policy=policy, others=others)
 
 

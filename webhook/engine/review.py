@@ -18,6 +18,7 @@ from webhook.engine.findings import Findings
 from webhook.engine.metadata import is_readable
 from webhook.engine.options import OBJECT_BUDGET, Options
 from webhook.policy import PolicyScope, Prepared
+from webhook.schema.fielderror import OVERSIZED
 
 MAX_VALUES: Final = 50_000
 """JSON values of an object: 20 times the largest real one known (a ClusterBaseModel with 2,505). A value takes at most
@@ -29,7 +30,6 @@ _SMALL_BYTES: Final = 2 * MAX_VALUES
 
 _TOO_LARGE: Final = Refusal("", "RequestEntityTooLarge", 413, "Request entity too large: ")
 
-_OVERSIZED: Final = frozenset({"FieldValueTooLong", "FieldValueTooMany"})
 _NO_FIELDS: Final = frozenset[str]()
 
 
@@ -139,7 +139,7 @@ class Subject(NamedTuple):
     def with_findings(self, of_schema: Findings, hidden: tuple[Cause, ...] = ()) -> Subject:
         """The object with what the schema says of it."""
         refused = frozenset([cause.field for cause in of_schema.causes])
-        oversized = frozenset([cause.field for cause in of_schema.causes if cause.reason in _OVERSIZED])
+        oversized = frozenset([cause.field for cause in of_schema.causes if cause.reason in OVERSIZED])
         errors = len(of_schema.causes) + len(hidden)
         return self._replace(of_schema=of_schema, hidden=hidden, errors=errors, refused=refused, oversized=oversized)
 

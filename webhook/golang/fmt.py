@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from webhook.golang.strconv import quote, shortest
 
@@ -32,7 +32,7 @@ def value_text(value: Any) -> str:
     return str(value)
 
 
-_TYPES = {
+_TYPES: Final = {
     type(None): "<nil>",
     bool: "bool",
     int: "int64",
@@ -44,5 +44,5 @@ _TYPES = {
 
 
 def type_text(value: Any) -> str:
-    """``%T`` of a JSON value."""
-    return _TYPES[type(value)]
+    """``%T`` of a JSON value, as it stands in the API server's messages. Another value has the name of its class."""
+    return str(_TYPES.get(value.__class__, value.__class__.__name__))

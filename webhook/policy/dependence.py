@@ -2,7 +2,7 @@
 
 A rule is written for objects of the catalog's definition, of which all is known. Some of that may be open: the
 installed definition lacks a field or accepts more values, a value is not known yet, or a fact reads such a value of
-another object. Here stands which rules that concerns; :class:`webhook.catalog.Dependences` adds what facts read.
+another object. This module says which rules that concerns; :class:`webhook.catalog.Dependences` adds what facts read.
 """
 
 from __future__ import annotations

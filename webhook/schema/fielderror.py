@@ -15,6 +15,7 @@ from webhook.ground.fieldpath import FieldPath
 __all__ = [
     "ERRORS",
     "OMIT",
+    "OVERSIZED",
     "FieldError",
     "child_path",
     "duplicate",
@@ -33,6 +34,9 @@ ERRORS: Final = 1000
 
 OMIT: Any = type("OmitValue", (), {"__repr__": lambda _: "OMIT"})()
 """A bad value that the message omits (apimachinery's ``omitValueType``)."""
+
+OVERSIZED: Final = frozenset({"FieldValueTooLong", "FieldValueTooMany"})
+"""The types of errors about values that are larger than the schema allows."""
 
 _BODY = {
     "FieldValueRequired": "Required value",

@@ -14,7 +14,6 @@ from typing import Any, Final
 from webhook.cel.errors import CelError
 from webhook.cel.types import Type
 from webhook.cel.values.natives import Empty
-from webhook.cel.values.scalars import go_type
 from webhook.cel.values.schema_aware import Struct, reveal
 from webhook.cel.values.value import (
     FALSE_KEY,
@@ -32,6 +31,7 @@ from webhook.cel.values.value import (
     type_name,
     type_of_value,
 )
+from webhook.golang.fmt import type_text
 from webhook.golang.strconv import shortest
 
 ABSENT: Final = object()
@@ -81,7 +81,7 @@ def find(value: Any, key: Any) -> Any:
 def _key_type(key: Any) -> str:
     """The Go type of a value that cannot be a key: JSON's own, or cel-go's."""
     if key is None or isinstance(key, (list, dict)):
-        return go_type(key)
+        return type_text(key)
     return _GO_TYPES.get(key.__class__) or f"cel.{key.__class__.__name__}"
 
 

@@ -15,40 +15,26 @@ from webhook.cel.values import times
 from webhook.cel.values.value import INT_MAX, INT_MIN, Duration, Timestamp
 from webhook.golang import strfmt
 from webhook.golang.errors import GoError
-
-_GO_TYPES: Final = {
-    type(None): "<nil>",
-    bool: "bool",
-    int: "int64",
-    float: "float64",
-    str: "string",
-    list: "[]interface {}",
-    dict: "map[string]interface {}",
-}
-
-
-def go_type(raw: Any) -> str:
-    """The name Go prints for the type of decoded JSON, as it stands in the API server's messages."""
-    return str(_GO_TYPES.get(raw.__class__, raw.__class__.__name__))
+from webhook.golang.fmt import type_text
 
 
 def text(raw: Any) -> str:
     if isinstance(raw, str):
         return raw
-    raise CelError(f"invalid data, expected string, got {go_type(raw)}")
+    raise CelError(f"invalid data, expected string, got {type_text(raw)}")
 
 
 def boolean(raw: Any) -> bool:
     if raw.__class__ is bool:
         return raw
-    raise CelError(f"invalid data, expected bool, got {go_type(raw)}")
+    raise CelError(f"invalid data, expected bool, got {type_text(raw)}")
 
 
 def integer(raw: Any) -> int:
     if raw.__class__ is int and INT_MIN <= raw <= INT_MAX:
         return raw
     # A JSON number beyond 64 bits is a float to Go.
-    raise CelError(f"invalid data, expected int, got {'float64' if raw.__class__ is int else go_type(raw)}")
+    raise CelError(f"invalid data, expected int, got {'float64' if raw.__class__ is int else type_text(raw)}")
 
 
 def number(raw: Any) -> float:
@@ -56,7 +42,7 @@ def number(raw: Any) -> float:
         return raw
     if raw.__class__ is int:
         return float(raw)
-    raise CelError(f"invalid data, expected float, got {go_type(raw)}")
+    raise CelError(f"invalid data, expected float, got {type_text(raw)}")
 
 
 def int_or_string(raw: Any) -> int | str:
