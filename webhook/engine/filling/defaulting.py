@@ -197,6 +197,7 @@ def _fill(
     scope: PolicyScope | None = None
     rules, progress = defaults, True
     while progress:
+        budget.spend(len(rules), "defaults")
         progress, only_leaves = False, rules is defaults
         for rule in rules:
             parent = rule.path.parent(current)
@@ -204,7 +205,6 @@ def _fill(
                 continue  # a parent is not an object: validation refuses it
             if not rule.replaces(None if parent is None else parent.get(rule.path.keys[-1])):
                 continue
-            budget.spend(1, rule.code)
             formula = formulas.get(rule)
             if formula is not None and formula.is_plain:
                 value = formula.run({"object": current if own is None else own.seen(current)}, None)
