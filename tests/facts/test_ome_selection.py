@@ -13,7 +13,7 @@ from webhook import catalog, engine
 from webhook.admission.request import GroupVersionKind, Request
 from webhook.cluster import MemoryView
 from webhook.facts.ome.choice import awaited as awaited_fields
-from webhook.facts.ome.lookup import Found, RuntimeIndex, runtimes_for
+from webhook.facts.ome.lookup import Found, RuntimeIndex, runtime_lists, runtimes_in
 from webhook.facts.ome.notation import parse_size, parse_version, range_of, version_fits
 from webhook.facts.ome.ranking import RANKINGS
 from webhook.facts.ome.runtimes import unreadable_sizes, unreadable_versions
@@ -164,7 +164,7 @@ def test_edge_cases_select_the_runtime_of_each_behaviour(name):
 def test_edge_cases_that_call_for_a_warning():
     """What the rules OM335, OM334 and OM413 go by."""
     (version, _), (size, _), (tie, candidates) = edge("E07"), edge("E08"), edge("E09")
-    assert unreadable_versions(a_model(version["model"])) == ["2024.08"]
+    assert unreadable_versions(a_model(version["model"])) == {"2024.08": True}
     assert unreadable_sizes(a_model(size["model"])) == ["7b"]
     found = select(a_model(tie["model"]), candidates, "ns", OURS)
     assert [each.runtime.name for each in found.ties] == ["b-newer"]
@@ -294,7 +294,7 @@ def test_the_size_is_awaited_where_it_decides(ranges, awaited):
 
 def awaits(model: dict[str, Any], candidates: list[Any]) -> str:
     ranked = [(each.runtime, each.score) for each in select(model, candidates, "ns", OURS).ranked]
-    return awaited_fields(Found("BaseModel", {"spec": model}), ranked, view_of(candidates), "ns")
+    return awaited_fields(Found("BaseModel", {"spec": model}), ranked, runtime_lists(view_of(candidates), "ns"))
 
 
 def view_of(candidates: list[Found]) -> MemoryView:
@@ -315,10 +315,12 @@ def test_an_index_gives_the_runtimes_of_a_sort_in_the_order_of_all(offered: list
     view, sorts = view_of(made), RANKINGS[OURS].sorts
     index = RuntimeIndex(sorts)
     for sort in {sort for each in made for sort in sorts(each.object)} | {("no", "such", "sort")}:
-        wanted = [each for each in runtimes_for(view, "ns") if sort in sorts(each.object)]
-        assert index.of(view, "ns", sort) == wanted
-        assert index.of(view, "other", sort) == [each for each in wanted if each.cluster_scoped]
-        assert index.of(MemoryView(), "ns", sort) == []
+        wanted = [each for each in runtimes_in(runtime_lists(view, "ns")) if sort in sorts(each.object)]
+        assert index.of(runtime_lists(view, "ns"), sort) == wanted
+        assert index.of(runtime_lists(view, "other"), sort) == [each for each in wanted if each.cluster_scoped]
+        assert index.of(runtime_lists(MemoryView(), "ns"), sort) == []
+    every = {sort for each in made for sort in sorts(each.object)}
+    assert index.of(runtime_lists(view, "ns"), *every) == [*runtimes_in(runtime_lists(view, "ns"))]
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def places(schema: Schema) -> Iterator[Place]:
 
 
 def _walk(schema: Schema, steps: Steps) -> Iterator[Place]:
-    if _kind(schema) and steps:
+    if kind_of(schema) and steps:
         yield Place(steps, schema)
     for name, child in schema.get("properties", {}).items():
         if steps or name not in {"apiVersion", "kind"}:
@@ -95,7 +95,7 @@ def _walk(schema: Schema, steps: Steps) -> Iterator[Place]:
             yield from _walk(schema[keyword], (*steps, step))
 
 
-def _kind(schema: Schema) -> str:
+def kind_of(schema: Schema) -> str:
     if schema.get("type") == "array":
         return "list"
     if schema.get("additionalProperties"):
@@ -107,7 +107,7 @@ def _kind(schema: Schema) -> str:
 
 def fillings(schema: Schema) -> dict[str, Make]:
     """What a place of this schema can be filled with, by name."""
-    kind = _kind(schema)
+    kind = kind_of(schema)
     if kind == "list":
         return _lists(schema.get("items", {}))
     if kind == "map":

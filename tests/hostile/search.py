@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
-from tests.hostile import attacks
+from tests.hostile import attacks, bodies
 from tests.hostile.attacks import CHANGES, Attack, Change
 from tests.hostile.timing import CALLS, Call, cpu_ms
 from webhook.catalog import KnownKind
@@ -29,7 +29,7 @@ class Found:
     body: bytes
 
     def __str__(self) -> str:
-        return f"{self.attack.known.gvk.kind} {self.change} {self.call}: {self.attack}"
+        return f"{bodies.name_of(self.attack.known)} {self.change} {self.call}: {self.attack}"
 
 
 def small(known: KnownKind, seconds: float = float("inf")) -> list[Found]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import yaml
 
+from tests.hostile import bodies
 from tests.hostile.attacks import Attack, attack
 from tests.hostile.search import Found
 
@@ -28,7 +29,7 @@ def write(found: Iterable[Found]) -> None:
     kept: dict[str, list[dict[str, str]]] = {}
     for each in found:
         entry = {"place": str(each.attack.place), "filling": each.attack.filling}
-        entries = kept.setdefault(each.attack.known.gvk.kind, [])
+        entries = kept.setdefault(bodies.name_of(each.attack.known), [])
         if entry not in entries and len(entries) < KEPT:
             entries.append(entry)
     FILE.write_text(HEAD + yaml.safe_dump({**yaml.safe_load(FILE.read_text()), **kept}))

@@ -46,6 +46,8 @@ INTEGER: Final[Schema] = {"type": "integer"}
 NUMBER: Final[Schema] = {"type": "number"}
 INTEGERS: Final[Schema] = {"type": "array", "items": INTEGER}
 STRINGS: Final[Schema] = {"type": "array", "items": STRING}
+NAMES: Final[Schema] = {"type": "object", "additionalProperties": BOOLEAN}
+"""Texts that a rule asks for at each item of a list: to find one in a list takes as many steps as there are."""
 
 
 def fields(**properties: Schema) -> Schema:

@@ -8,6 +8,7 @@ of an object is a valid key.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 from typing import Any, Final, Generic, TypeVar
 
 __all__ = ["Memo", "at", "items", "mapping", "name_of", "namespace_of", "text", "trimmed", "whole"]
@@ -69,21 +70,22 @@ LIMIT: Final = 4096
 
 
 class Memo(Generic[T]):
-    """Cache a function of one object, or of one list that a view gives. Thread-safe: two threads may compute the same
-    result twice.
+    """Cache a function of objects, or of lists that a view gives. Thread-safe: two threads may compute the same result
+    twice.
     """
 
-    def __init__(self, compute: Callable[[Any], T], limit: int = LIMIT) -> None:
+    def __init__(self, compute: Callable[..., T], limit: int = LIMIT) -> None:
         self._compute = compute
         self._limit = limit
-        self._known: dict[int, tuple[Any, T]] = {}
+        self._known: dict[int | tuple[int, ...], tuple[tuple[Any, ...], T]] = {}
 
-    def __call__(self, obj: Any) -> T:
-        known = self._known.get(id(obj))
-        if known is not None and known[0] is obj:
+    def __call__(self, *objects: Any) -> T:
+        key = id(objects[0]) if len(objects) == 1 else tuple(map(id, objects))
+        known = self._known.get(key)
+        if known is not None and all(map(is_, known[0], objects)):
             return known[1]
-        value = self._compute(obj)
+        value = self._compute(*objects)
         if len(self._known) >= self._limit:
             self._known = {}
-        self._known[id(obj)] = obj, value
+        self._known[key] = objects, value
         return value

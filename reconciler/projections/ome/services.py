@@ -105,7 +105,7 @@ def _chosen(service: dict[str, Any], view: ClusterView, settings: Settings) -> t
         return Context(service, model, found), _named_runtime(runtime["name"], found, model, settings)
     if model is None or has_full_runner(service):
         return Context(service, model, None), None
-    selection = selection_of(service, view, settings, explain=True)
+    selection = selection_of(service, view, settings)
     if selection.winner is None:
         return Context(service, model, None), Failure("NoSupportingRuntime", selection.error)
     return Context(service, model, selection.winner.runtime), None

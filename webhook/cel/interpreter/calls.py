@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.cel.cost.runtime import size_of
@@ -120,7 +121,10 @@ def _regex(operation: _Operation) -> Step:
 
 def _contains(operation: _Operation) -> Step:
     """``in`` where the container is not a constant list: it may be a carrier."""
-    impl = operation.impl
+    impl, (element, container) = operation.impl, operation.steps
+    if (node := container.node) is not None and node.kind == "map" and not container.optional:
+        within = partial(schema_aware.contains_key, node=node)  # of a map under a schema, only one member is entered
+        return Step(_binary(element.value(), container.run, within, operation.cost))
 
     def contains(value: Any, container: Any) -> Any:
         if container.__class__ is list or container.__class__ is dict:

@@ -81,6 +81,16 @@ def _same(a: Any, b: Any) -> bool:
     return equal(mine, reveal(b))
 
 
+def contains_key(key: Any, raw: Any, node: Node) -> bool:
+    """``key in map``, of a map that has not entered its schema."""
+    if key.__class__ is not str or not isinstance(raw, dict):
+        raise CelError("no such overload")
+    if key not in raw:
+        return False
+    reveal(_member(raw[key], node.items))
+    return True
+
+
 def contains(container: Any, value: Any) -> bool:
     """``value in container``; an element that cannot be compared is an error if no other matches."""
     if isinstance(container, dict):

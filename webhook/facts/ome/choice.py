@@ -13,7 +13,7 @@ from typing import Any, Final
 from webhook.cluster.view import ClusterView
 from webhook.facts.nodes import at, items, mapping, namespace_of, text
 from webhook.facts.ome.formats import FACETS, Facets, facets_of, lenient_fits, matches, may_match
-from webhook.facts.ome.lookup import Found, RuntimeIndex, find_model, runtimes_for
+from webhook.facts.ome.lookup import Found, RuntimeIndex, RuntimeLists, find_model, runtime_lists, runtimes_in
 from webhook.facts.ome.notation import SizeRange, range_of
 from webhook.facts.ome.ranking import RANKINGS
 from webhook.facts.ome.selection import Selection, select
@@ -23,25 +23,24 @@ _ANY_SIZE: Final = SizeRange(None, None)
 _READY: Final = "Ready"
 
 
-def awaited(model: Found, ranked: Sequence[tuple[Found, int]], view: ClusterView, namespace: str) -> str:
+def awaited(model: Found, ranked: Sequence[tuple[Found, int]], lists: RuntimeLists) -> str:
     """The fields of a model that are absent and that decide which runtime is selected; "" if none does.
 
     Args:
         model: the model. Its agent has finished when its status is Ready; only the size is awaited then.
         ranked: the runtimes that can be selected now, each with its score.
-        view: the view with the runtimes.
-        namespace: the namespace of the service.
+        lists: those of the runtimes.
     """
     if not text(model.spec, "modelFormat", "name"):
         return "modelFormat"
     is_ready = text(model.object, "status", "state") == _READY
-    found = [] if is_ready else _of_format(facets_of(model.spec), view, namespace)
+    found = [] if is_ready else _of_format(facets_of(model.spec), lists)
     if not text(model.spec, "modelParameterSize") and _size_decides(ranked):
         found.append("modelParameterSize")
     return " and ".join(found)
 
 
-def _of_format(model: Facets, view: ClusterView, namespace: str) -> list[str]:
+def _of_format(model: Facets, lists: RuntimeLists) -> list[str]:
     """The absent fields that keep a runtime from matching."""
     absent = {
         "modelArchitecture": model.architecture is None,
@@ -51,7 +50,7 @@ def _of_format(model: Facets, view: ClusterView, namespace: str) -> list[str]:
     if not any(absent.values()):
         return []
     sort = (model.format.name, model.quantization, model.architecture)
-    same = [runtime for runtime in _INDEX.of(view, namespace, sort) if not runtime.disabled]
+    same = [runtime for runtime in _INDEX.of(lists, sort) if not runtime.disabled]
     near = [entry for runtime in same for entry in _selectable(runtime, model)]
     wanted = {
         "modelArchitecture": any(entry.architecture is not None for entry in near),
@@ -107,25 +106,36 @@ ACCELERATOR: Final = "ome.io/accelerator-class"
 _INDEXES: Final = {behaviour: RuntimeIndex(ranking.sorts) for behaviour, ranking in RANKINGS.items()}
 
 
-def selection_of(service: dict[str, Any], view: ClusterView, settings: Settings, *, explain: bool = False) -> Selection:
-    """The choice for a service, even if it names a runtime; ``explain`` also gives the reasons against the others."""
-    namespace, name = namespace_of(service), text(service, "spec", "model", "name")
-    model = find_model(view, namespace, name, preferred(service, "model", settings))
+def selection_of(service: dict[str, Any], view: ClusterView, settings: Settings) -> Selection:
+    """The choice for a service, even if it names a runtime, with the reasons against the others."""
+    namespace, name, model = (
+        namespace_of(service),
+        text(service, "spec", "model", "name"),
+        model_of(service, view, settings),
+    )
     if model is None:
         return Selection(error=f"No BaseModel or ClusterBaseModel with the name: {name}")
-    ranking = RANKINGS[settings.ome]
-    if explain:
-        runtimes = list(runtimes_for(view, namespace))
-    else:  # the others do not match
-        runtimes = _INDEXES[settings.ome].of(view, namespace, ranking.sort(facets_of(model.spec)))
-    found = select(model.spec, runtimes, namespace, settings.ome, _accelerators(service), name, explain=explain)
-    if settings.ome is not Behaviour.RECOMMENDED:
-        return found
-    ranked = [(each.runtime, each.score) for each in found.ranked]
-    return replace(found, awaits=awaited(model, ranked, view, namespace))
+    lists, accelerators = runtime_lists(view, namespace), accelerators_of(service)
+    found = select(model.spec, runtimes_in(lists), namespace, settings.ome, accelerators, name, explain=True)
+    return _completed(found, model, settings.ome, lists)
 
 
-def _accelerators(service: dict[str, Any]) -> frozenset[str]:
+def choice(
+    model: Found, behaviour: Behaviour, lists: RuntimeLists, accelerators: frozenset[str] = frozenset()
+) -> Selection:
+    """The choice among the runtimes of some lists, without those that cannot be selected."""
+    runtimes = _INDEXES[behaviour].of(lists, RANKINGS[behaviour].sort(facets_of(model.spec)))  # the others do not match
+    return _completed(select(model.spec, runtimes, "", behaviour, accelerators), model, behaviour, lists)
+
+
+def _completed(selection: Selection, model: Found, behaviour: Behaviour, lists: RuntimeLists) -> Selection:
+    """A selection with the fields that it awaits."""
+    if behaviour is not Behaviour.RECOMMENDED:
+        return selection
+    return replace(selection, awaits=awaited(model, [(each.runtime, each.score) for each in selection.ranked], lists))
+
+
+def accelerators_of(service: dict[str, Any]) -> frozenset[str]:
     spec = mapping(service, "spec")
     asked = [
         at(service, "metadata", "annotations", ACCELERATOR),
@@ -133,6 +143,12 @@ def _accelerators(service: dict[str, Any]) -> frozenset[str]:
         *(at(spec, part, "acceleratorOverride", "acceleratorClass") for part in ("engine", "decoder")),
     ]
     return frozenset(each for each in asked if isinstance(each, str))
+
+
+def model_of(service: dict[str, Any], view: ClusterView, settings: Settings) -> Found | None:
+    """The model that a service names."""
+    name = text(service, "spec", "model", "name")
+    return find_model(view, namespace_of(service), name, preferred(service, "model", settings))
 
 
 def preferred(service: dict[str, Any], part: str, settings: Settings) -> str:
@@ -148,7 +164,7 @@ def comparison(service: dict[str, Any], view: ClusterView, settings: Settings) -
     spec = mapping(service, "spec")
     if spec.get("runtime") is not None or not text(spec, "model", "name"):
         return
-    found = selection_of(service, view, settings, explain=True)
+    found = selection_of(service, view, settings)
     for each in found.ranked:
         yield f"{each.runtime.kind} {each.runtime.name}: can be selected (score {each.score})"
     for each in found.excluded:

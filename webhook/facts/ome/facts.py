@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.claims import MISSING_CLAIMS, missing_claims
-from webhook.facts.fact import BOOLEAN, INTEGER, STRING, STRINGS, Fact, cut_middle, fields
-from webhook.facts.nodes import at, items, mapping, namespace_of, text, whole
-from webhook.facts.ome.choice import preferred, selection_of
-from webhook.facts.ome.lookup import Found, find_model, find_runtime
+from webhook.facts.fact import BOOLEAN, INTEGER, NAMES, STRING, STRINGS, Fact, cut_middle, fields
+from webhook.facts.nodes import Memo, at, items, mapping, namespace_of, text, whole
+from webhook.facts.ome.choice import accelerators_of, choice, model_of, preferred, selection_of
+from webhook.facts.ome.lookup import Found, find_model, find_runtime, runtime_lists
 from webhook.facts.ome.notation import DEFAULTS, prometheus_error, query_error, range_of, scenario_fits
 from webhook.facts.ome.runtimes import (
     configuration_error,
@@ -22,7 +22,7 @@ from webhook.facts.ome.runtimes import (
     unreadable_sizes,
     unreadable_versions,
 )
-from webhook.facts.ome.selection import incompatible
+from webhook.facts.ome.selection import Selection, incompatible
 from webhook.facts.ome.service import deployment_of, has_full_runner, migration_of, misspelt, predictor_used
 from webhook.facts.ome.storage import storage_error, storage_example, storage_scheme
 from webhook.facts.settings import Behaviour, Settings
@@ -31,27 +31,41 @@ from webhook.golang.strconv import parse_float
 
 
 def _selection(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
-    found = selection_of(service, view, settings)
-    best = found.winner
+    model, accelerators = model_of(service, view, settings), accelerators_of(service)
+    if model is None:
+        return _chosen(Selection())
+    lists = runtime_lists(view, namespace_of(service))
+    if accelerators:
+        return _chosen(choice(model, settings.ome, lists, accelerators))
+    return _CHOICES(model.object, settings.ome, *lists)
+
+
+def _chosen(selection: Selection) -> dict[str, Any]:
+    best = selection.winner
     return {
         "name": best.runtime.name if best else "",
         "kind": best.runtime.kind if best else "",
         "score": best.score if best else 0,
-        "count": len(found.ranked),
-        "ties": [each.runtime.name for each in found.ties],
-        "awaits": found.awaits,
-        "candidates": [each.runtime.name for each in found.ranked[:3]],
+        "count": len(selection.ranked),
+        "ties": [each.runtime.name for each in selection.ties],
+        "awaits": selection.awaits,
+        "candidates": [each.runtime.name for each in selection.ranked[:3]],
     }
+
+
+_CHOICES: Final = Memo(
+    lambda model, behaviour, *lists: _chosen(choice(Found(text(model, "kind"), model), behaviour, lists)), limit=256
+)
+"""The choice for all services of a namespace with the same model. There may be thousands of runtimes."""
 
 
 def _refusal(service: dict[str, Any], view: ClusterView, settings: Settings) -> str:
     """Why no runtime can be chosen. A separate fact, because it takes long and only a message reads it."""
-    return selection_of(service, view, settings, explain=True).error
+    return selection_of(service, view, settings).error
 
 
 def _model(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
-    name = text(service, "spec", "model", "name")
-    return _described(find_model(view, namespace_of(service), name, preferred(service, "model", settings)))
+    return _described(model_of(service, view, settings))
 
 
 def _runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
@@ -59,7 +73,7 @@ def _runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> 
     runtime = find_runtime(
         view, namespace, text(service, "spec", "runtime", "name"), preferred(service, "runtime", settings)
     )
-    model = find_model(view, namespace, text(service, "spec", "model", "name"), preferred(service, "model", settings))
+    model = model_of(service, view, settings)
     spec = runtime.spec if runtime else {}
     workers = {f"{part}Workers": _workers(spec, f"{part}Config") for part in ("engine", "decoder")}
     described = {**_described(runtime), **workers, "incompatible": "", "unsized": False}
@@ -253,7 +267,7 @@ _BEHAVIOUR: Final = Fact(_behaviour, STRING, configurable=True, constant=True)
 _OF_SPEC: Final = {
     "behaviour": _BEHAVIOUR,
     "claims": _CLAIMS,
-    "versions": Fact(lambda obj, _: unreadable_versions(at(obj, "spec")), STRINGS),
+    "versions": Fact(lambda obj, _: unreadable_versions(at(obj, "spec")), NAMES),
     "sizes": Fact(lambda obj, _: unreadable_sizes(at(obj, "spec")), STRINGS),
 }
 _MODEL: Final = {**_OF_SPEC, "storage": _storage_of("spec", "storage")}
@@ -264,7 +278,7 @@ _RUNTIME: Final = {
     "priorities": Fact(priority_conflict, STRING, configurable=True),
     "conflict": Fact(same_priority, STRING, configurable=True),
     "overlaps": Fact(overlaps, STRINGS),
-    "strayVersions": Fact(lambda obj, _: stray_versions(at(obj, "spec")), STRINGS),
+    "strayVersions": Fact(lambda obj, _: stray_versions(at(obj, "spec")), NAMES),
 }
 
 FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {

@@ -20,7 +20,7 @@ def _runtimes(service: dict[str, Any], view: ClusterView, settings: Settings) ->
     name = text(service, "spec", "model", "name")
     if not name:
         return
-    found = selection_of(service, view, settings, explain=True)
+    found = selection_of(service, view, settings)
     named = at(service, "spec", "runtime", "name")
     title = f"runtimes for model {name}"
     if isinstance(named, str):

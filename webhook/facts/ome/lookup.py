@@ -50,16 +50,18 @@ def find_runtime(view: ClusterView, namespace: str, name: str, first: str = "") 
     return _find(view, RUNTIMES, namespace, name, first)
 
 
-def runtimes_for(view: ClusterView, namespace: str | None) -> Iterator[Found]:
-    """Every runtime that services of the namespace (None: of any namespace) may use, namespaced ones first."""
-    for kind, listed in _listed(view, namespace):
-        for item in listed:
-            yield Found(kind, item)
+RuntimeLists = tuple[Sequence[dict[str, Any]], ...]
+"""A list of each of :data:`RUNTIMES`, as a view gives them."""
 
 
-def _listed(view: ClusterView, namespace: str | None) -> Iterator[tuple[str, Sequence[dict[str, Any]]]]:
-    for kind in RUNTIMES:
-        yield kind, view.list(Kind(GROUP, kind), "" if kind.startswith("Cluster") else namespace)
+def runtime_lists(view: ClusterView, namespace: str | None) -> RuntimeLists:
+    """The lists of the runtimes that services of the namespace (None: of any namespace) may use."""
+    return tuple(view.list(Kind(GROUP, kind), "" if kind.startswith("Cluster") else namespace) for kind in RUNTIMES)
+
+
+def runtimes_in(lists: RuntimeLists) -> Iterator[Found]:
+    """The runtimes of the lists, namespaced ones first."""
+    return (Found(kind, item) for kind, listed in zip(RUNTIMES, lists, strict=True) for item in listed)
 
 
 class RuntimeIndex:
@@ -71,19 +73,25 @@ class RuntimeIndex:
 
     def __init__(self, sorts: Callable[[dict[str, Any]], Iterable[Hashable]]) -> None:
         self._sorts = sorts
-        self._known = {kind: Memo(self._by_sort, LISTS[kind]) for kind in RUNTIMES}
+        self._by_kind = {kind: Memo(self._by_sort, LISTS[kind]) for kind in RUNTIMES}
 
-    def of(self, view: ClusterView, namespace: str, sort: Hashable) -> list[Found]:
-        """The runtimes of a sort that services of the namespace may use, in the order of :func:`runtimes_for`."""
-        listed = list(_listed(view, namespace))
-        return [Found(kind, item) for kind, items in listed for item in self._known[kind](items).get(sort, ())]
+    def of(self, lists: RuntimeLists, *sorts: Hashable) -> list[Found]:
+        """The runtimes of one of the sorts, each once, in the order of the lists."""
+        chosen: list[Found] = []
+        for kind, listed in zip(RUNTIMES, lists, strict=True):
+            by_sort = self._by_kind[kind](listed)
+            places = [by_sort[sort] for sort in sorts if sort in by_sort]
+            in_order = places[0] if len(places) == 1 else sorted({number for of_sort in places for number in of_sort})
+            chosen += [Found(kind, listed[number]) for number in in_order]
+        return chosen
 
-    def _by_sort(self, listed: Sequence[dict[str, Any]]) -> dict[Hashable, list[dict[str, Any]]]:
-        found: dict[Hashable, list[dict[str, Any]]] = {}
-        for item in listed:
+    def _by_sort(self, listed: Sequence[dict[str, Any]]) -> dict[Hashable, list[int]]:
+        """The places in the list, by sort."""
+        places: dict[Hashable, list[int]] = {}
+        for number, item in enumerate(listed):
             for sort in self._sorts(item):
-                found.setdefault(sort, []).append(item)
-        return found
+                places.setdefault(sort, []).append(number)
+        return places
 
 
 def _find(view: ClusterView, kinds: Sequence[str], namespace: str, name: str, first: str) -> Found | None:

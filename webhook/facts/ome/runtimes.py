@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.nodes import at, items, mapping, namespace_of, text, whole
+from webhook.facts.nodes import Memo, at, items, mapping, namespace_of, text, whole
 from webhook.facts.ome.formats import facets_of, sort_of
-from webhook.facts.ome.lookup import Found, runtimes_for
+from webhook.facts.ome.lookup import Found, RuntimeIndex, RuntimeLists, runtime_lists, runtimes_in
 from webhook.facts.ome.notation import parse_size, parse_version, range_of, version_fits
 from webhook.facts.settings import Behaviour, Settings
 
@@ -46,7 +46,7 @@ def priority_conflict(runtime: Any, view: ClusterView, settings: Settings) -> st
     """
     spec = mapping(runtime, "spec")
     ours = settings.ome is Behaviour.RECOMMENDED
-    if not ours and not any(_same_scope(each, runtime) for each in _others(runtime, view, but_itself=False)):
+    if not ours and not any(_same_scope(each, runtime) for each in runtimes_in(_lists(runtime, view))):
         return ""
     first: dict[Hashable, int | None] = {}
     for entry in items(spec, "supportedModelFormats"):
@@ -65,12 +65,13 @@ def same_priority(runtime: Any, view: ClusterView, settings: Settings) -> str:
     if settings.ome is not Behaviour.DOC_ERA:
         return ""
     spec = mapping(runtime, "spec")
-    for other in _others(runtime, view):
+    for other in _without(runtime, runtimes_in(_lists(runtime, view))):
         shared = set(_protocols(spec)) & set(_protocols(other.spec))
         if not shared or other.disabled or not _same_scope(other, runtime) or _range(spec) != _range(other.spec):
             continue
+        theirs = {_compared(each) for each in _prioritised(other.spec)} - {None}
         for mine in _prioritised(spec):
-            if any(_alike(mine, theirs) for theirs in _prioritised(other.spec)):
+            if _compared(mine) in theirs:
                 kinds, names = f"{other.kind.lower()}s", f"{other.name} and {text(runtime, 'metadata', 'name')}"
                 where = "" if other.cluster_scoped else f" in namespace {namespace_of(runtime)}"
                 return f" {text(mine, 'name')} in the {kinds} {names}{where}"
@@ -92,14 +93,11 @@ def _prioritised(spec: Any) -> list[dict[str, Any]]:
     return [each for each in entries if each.get("autoSelect") is True and whole(each, "priority") is not None]
 
 
-def _alike(mine: dict[str, Any], theirs: dict[str, Any]) -> bool:
-    """Compare as Go does: a structure with a pointer, to a version, never equals another one."""
-    parts = ("version", "quantization", "modelArchitecture", "priority")
-    return (
-        text(mine, "name").lower() == text(theirs, "name").lower()
-        and all(mine.get(part) == theirs.get(part) for part in parts)
-        and all(_unversioned(mine, part) == _unversioned(theirs, part) != "=" for part in _STRUCTURES)
-    )
+def _compared(entry: dict[str, Any]) -> tuple[Hashable, ...] | None:
+    """What Go compares: a structure with a pointer, to a version, never equals another one, and is None here."""
+    structures = [_unversioned(entry, part) for part in _STRUCTURES]
+    parts = [repr(entry.get(part)) for part in ("version", "quantization", "modelArchitecture")]
+    return None if "=" in structures else (text(entry, "name").lower(), *parts, whole(entry, "priority"), *structures)
 
 
 def _unversioned(entry: dict[str, Any], part: str) -> str | None:
@@ -118,14 +116,10 @@ def overlaps(runtime: Any, view: ClusterView) -> list[str]:
     spec = mapping(runtime, "spec")
     if spec.get("disabled") is True:
         return []
-    mine = _selectable(spec)
-    found = [
-        other
-        for other in _others(runtime, view)
-        if not other.disabled and mine & _selectable(other.spec) and _ranges_meet(spec, other.spec)
-    ]
-    found.sort(key=lambda other: not _same_scope(other, runtime))
-    return list(dict.fromkeys(_named(runtime, other) for other in found))
+    alike = _INDEX.of(_lists(runtime, view), *_selectable(spec))
+    others = [other for other in _without(runtime, alike) if not other.disabled and _ranges_meet(spec, other.spec)]
+    others.sort(key=lambda other: not _same_scope(other, runtime))
+    return list(dict.fromkeys(_named(runtime, other) for other in others))
 
 
 def _named(runtime: Any, other: Found) -> str:
@@ -161,31 +155,38 @@ def _ranges_meet(one: Any, other: Any) -> bool:
     return low <= high and first.width == second.width
 
 
-def _others(runtime: Any, view: ClusterView, *, but_itself: bool = True) -> Iterator[Found]:
+_INDEX: Final = RuntimeIndex(Memo(lambda runtime: _selectable(mapping(runtime, "spec"))))
+
+
+def _lists(runtime: Any, view: ClusterView) -> RuntimeLists:
+    return runtime_lists(view, namespace_of(runtime) or None)
+
+
+def _without(runtime: Any, all_runtimes: Iterable[Found]) -> Iterator[Found]:
+    """All runtimes but the one itself."""
     kind, name = text(runtime, "kind"), text(runtime, "metadata", "name")
-    for other in runtimes_for(view, namespace_of(runtime) or None):
-        if not but_itself or (other.kind, other.name) != (kind, name):
-            yield other
+    return (other for other in all_runtimes if (other.kind, other.name) != (kind, name))
 
 
 def _same_scope(other: Found, runtime: Any) -> bool:
     return other.kind == text(runtime, "kind")
 
 
-def unreadable_versions(spec: Any) -> list[str]:
+def unreadable_versions(spec: Any) -> dict[str, bool]:
     """Versions of formats and frameworks that OME cannot parse, so they never match."""
     entries = [spec, *items(spec, "supportedModelFormats")]
     places = [text(entry, part, "version") for entry in entries for part in ("modelFormat", "modelFramework")]
-    return list(dict.fromkeys(version for version in places if version and parse_version(version) is None))
+    return dict.fromkeys((version for version in places if version and parse_version(version) is None), True)
 
 
-def stray_versions(spec: Any) -> list[str]:
+def stray_versions(spec: Any) -> dict[str, bool]:
     """The deprecated versions of entries that are not those of their formats: "<version> <version of modelFormat>"."""
     pairs = [
         (text(entry, "version"), text(entry, "modelFormat", "version"))
         for entry in items(spec, "supportedModelFormats")
     ]
-    return [f"{ours} {theirs}" for ours, theirs in pairs if ours not in {"", theirs} and not version_fits(ours, theirs)]
+    stray = (pair for pair in pairs if pair[0] not in {"", pair[1]} and not version_fits(*pair))
+    return dict.fromkeys((f"{ours} {theirs}" for ours, theirs in stray), True)
 
 
 def unreadable_sizes(spec: Any) -> list[str]:
