@@ -75,6 +75,7 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.facts.settings": "which behaviour of an API to follow",
     },
     "webhook.ground": {
+        "webhook.ground.budget": "what a judgement may take, which everything that judges spends",
         "webhook.ground.fieldpath": "paths of fields, which every package prints",
         "webhook.ground.frames": "room for the frames of a thread, which every process needs",
         "webhook.ground.later": "names that a package loads when they are first used",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from webhook.cluster.view import ClusterView, Freshness, Kind, MemoryView
+from webhook.cluster.view import ClusterView, CountedView, Freshness, Kind, MemoryView
 from webhook.ground.later import later
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ __all__ = [
     "ClusterAnswer",
     "ClusterQuestion",
     "ClusterView",
+    "CountedView",
     "Definitions",
     "FollowedDefinitions",
     "Following",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["ClusterView", "Freshness", "Kind", "MemoryView"]
+from webhook.ground.budget import Budget
+
+__all__ = ["ClusterView", "CountedView", "Freshness", "Kind", "MemoryView"]
 
 
 class Kind(NamedTuple):
@@ -62,3 +64,21 @@ class MemoryView:
             found = [item for (where, _), item in held if namespace is None or where == namespace]
             self._lists[kind, namespace] = found
         return found
+
+
+class CountedView:
+    """A view for the judgement of one object, which spends a step for each object that it gives."""
+
+    __slots__ = ("_budget", "_view")
+
+    def __init__(self, view: ClusterView, budget: Budget) -> None:
+        self._view, self._budget = view, budget
+
+    def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
+        self._budget.spend(1, kind.kind)
+        return self._view.get(kind, namespace, name)
+
+    def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
+        listed = self._view.list(kind, namespace)
+        self._budget.spend(1 + len(listed), kind.kind)
+        return listed

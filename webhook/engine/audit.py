@@ -23,10 +23,11 @@ from webhook.engine.filling.stamping import stamp_of
 from webhook.engine.options import Native, Options
 from webhook.engine.policyset import PolicySet
 from webhook.engine.policyset import load as load_policies
-from webhook.engine.review import ObjectReview
+from webhook.engine.review import ObjectReview, refusal_of
 from webhook.engine.ruling import Ruling
 from webhook.facts import CHOICES
 from webhook.facts.settings import Settings
+from webhook.ground.budget import SpentError
 from webhook.manifests.files import Contents
 from webhook.policy import Profile
 
@@ -120,7 +121,10 @@ def judge(obj: dict[str, Any], rules: Ruling, view: ClusterView) -> Verdict | No
     else:
         update = _request(known, "CREATE", _as_sent(obj, known))
     review = ObjectReview.of(known, update, rules.catalog, view, options)
-    result = normalise(review)
+    try:
+        result = normalise(review)
+    except SpentError as error:
+        return Verdict((refusal_of(error),), (), Standing.VOID, {})
     create = _request(known, "CREATE", _as_sent(result.object, known))
     decision = validate(create, rules.catalog, view, options)
     rules.catalog.prepared(known).prepare_if_due()

@@ -18,8 +18,9 @@ from webhook.engine.filling.stamping import stamp_of, stamped, tolerated, with_c
 from webhook.engine.findings import refusals_as_warnings
 from webhook.engine.judgement import judge
 from webhook.engine.options import DEFAULT_OPTIONS, Options
-from webhook.engine.review import ObjectReview, review_of
+from webhook.engine.review import ObjectReview, refusal_of, review_of
 from webhook.engine.rules import fault_cause
+from webhook.ground.budget import SpentError
 from webhook.policy import PolicyFault
 
 _STAMP: Final = ("metadata", "annotations", ANNOTATION)
@@ -62,7 +63,7 @@ def validate(request: Request, catalog: Catalog, view: ClusterView, options: Opt
         Malformed, Fault, DeadlineExceeded: as :func:`mutate`.
     """
     review = review_of(request, catalog, view, options)
-    decision = Decision(request.object) if review is None else with_checked_stamp(judge(review), review)
+    decision = Decision(request.object) if review is None else _judged(review)
     if options.native is None or not options.native.may_validate(request):
         return decision
     verdict = options.native.validate(request, options.checkpoint)
@@ -71,6 +72,15 @@ def validate(request: Request, catalog: Catalog, view: ClusterView, options: Opt
         refused, warnings = (), (*refusals_as_warnings(refused), *warnings)
     audit = {**decision.audit, **verdict.annotations}
     return Decision(request.object, (*decision.causes, *refused), warnings, audit=audit)
+
+
+def _judged(review: ObjectReview) -> Decision:
+    """What Modelgate's own rules say of the object and of its stamp."""
+    try:
+        return with_checked_stamp(judge(review), review)
+    except SpentError as error:
+        review = review._replace(too_large=refusal_of(error))
+        return with_checked_stamp(judge(review), review)
 
 
 def _merged(decisions: list[Decision], obj: dict[str, Any] | None, catalog: Catalog) -> Decision:
@@ -86,23 +96,28 @@ def _defaulted(obj: dict[str, Any] | None, review: ObjectReview | None) -> Decis
     """The decision of Modelgate alone about a request's object; without a review, it stays as it is."""
     if review is None or review.too_large is not None:
         return Decision(obj)
-    options = review.options
     if review.kind.foreign:
         return Decision(review.kind.schema.default(review.obj))
-    options.checkpoint("defaults")
     try:
-        result = normalise(review)
+        return _stamped(review)
     except PolicyFault as fault:
-        if not options.faults_told:
+        if not review.options.faults_told:
             raise
         return Decision(obj, (fault_cause(fault),))
-    options.checkpoint("stamp")
+    except SpentError:  # it gets no stamp, and validation refuses it
+        return Decision(obj)
+
+
+def _stamped(review: ObjectReview) -> Decision:
+    """The object with its defaults and its stamp."""
+    options, result = review.options, normalise(review)
     valid, faults = (True, []) if review.request.operation == "CREATE" else _standing(review, result.object)
     if result.too_costly:
         valid = False
         faults = [*faults, f"the object is too large for rule {result.too_costly} to default (CEL cost limit)"]
     whole = stamped(result.object, stamp_of(result, review.catalog, options.profile, valid=valid))
     steps = patch.steps(review.obj, whole)
+    review.budget.spend(len(steps), "patch")
     defaults = result.defaults(_without_stamp(steps))
     warnings = tuple([Warn("", f"{UNSTAMPED}{fault}") for fault in faults])
     return Decision(whole, (), warnings, defaults, _audit(review.catalog, defaults), patch.encoded(steps))

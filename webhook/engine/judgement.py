@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from webhook.admission import Cause, Decision, Warn, labels
 from webhook.catalog import NOTHING_ASIDE
@@ -15,6 +15,9 @@ from webhook.engine.review import ObjectReview, Subject
 from webhook.engine.rules import validate_rules
 from webhook.engine.schema import add_unknown_fields, missing_spec, validate_schema
 from webhook.policy import PolicyScope
+
+_BYTES: Final = 16
+"""Bytes of an object for which its schema takes a step."""
 
 
 class Judgement(NamedTuple):
@@ -30,6 +33,7 @@ def judge(review: ObjectReview) -> Judgement:
 
     Raises:
         Fault, DeadlineExceeded: as :func:`webhook.engine.mutate`.
+        SpentError: it takes more steps than the review has.
     """
     if review.too_large is not None:
         return Judgement(_unjudged(review, review.too_large))
@@ -60,14 +64,14 @@ def _unjudged(review: ObjectReview, refusal: Cause) -> Decision:
 
 def _subject(review: ObjectReview) -> Subject:
     """The object as rules read it, and the findings of the schema."""
-    kind = review.kind
-    review.options.checkpoint("schema")
+    kind, budget = review.kind, review.budget
+    budget.spend(1 + review.request.size // _BYTES, "schema")
     obj, unknown, is_clean = kind.schema.decode(review.obj)
     old = None if review.old is None else kind.schema.decode(review.old).object
     of_schema, aside = None, NOTHING_ASIDE
     hidden: tuple[Cause, ...] = ()
     if not is_clean or not review.prepared.schema_rules_hold(obj, old, OBJECT_BUDGET):
-        of_schema, hidden = validate_schema(kind, obj, old)
+        of_schema, hidden = validate_schema(kind, obj, old, budget)
     elif errors := metadata_errors(obj, review.request.size):
         of_schema = Findings(errors)
     if kind.own is not None:
@@ -81,10 +85,8 @@ def _findings(subject: Subject, scope: PolicyScope) -> Findings:
     review, of_pods, of_schema = subject.review, None, subject.of_schema
     kind, options = review.kind, review.options
     if options.settings.recommends(kind.api):
-        options.checkpoint("pods")
         wholes = _wholes_of(review)
         of_pods = pod_findings(review.prepared, subject.obj, subject.old, subject.refused, options, wholes)
-    options.checkpoint("policy")
     findings = validate_rules(subject, scope)
     if of_pods is not None:
         findings = of_pods + findings

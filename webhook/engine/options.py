@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from webhook.admission import Request
 from webhook.cel import RUNTIME_BUDGET
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
+from webhook.ground.budget import STEPS, Budget
 from webhook.policy import Profile
 
 if TYPE_CHECKING:  # a server without such policies does not load the language of their documents
@@ -83,6 +84,7 @@ class Options:
     ``complete``: the view is complete: an object missing from it does not exist. Otherwise it is unknown, and a rule
     that fails because of it only warns.
     ``settings``: which behaviour to follow where an API has more than one correct behaviour.
+    ``checkpoint``: called now and then with the name of a step; ``steps``: how many one judgement may take.
     ``native``: Kubernetes' own policies, evaluated for every request.
     ``written``: whether this process has written the stamp of the request's object in the mutation of the same request.
     It saves computing the stamp again; without this knowledge the answer is the same.
@@ -96,7 +98,12 @@ class Options:
     settings: Settings = DEFAULT_SETTINGS
     native: Native | None = None
     checkpoint: Checkpoint = _no_deadline
+    steps: int = STEPS
     written: Callable[[Request], bool] = _not_known
+
+    def budget(self) -> Budget:
+        """What the judgement of one object may take."""
+        return Budget(self.checkpoint, self.steps)
 
 
 DEFAULT_OPTIONS: Final = Options()

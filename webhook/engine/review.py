@@ -12,11 +12,12 @@ from typing import Any, Final, NamedTuple
 from webhook.admission import Cause, Refusal, Request
 from webhook.admission.errors import Malformed
 from webhook.catalog import Aside, Catalog, KnownKind, Sight
-from webhook.cel import Budget
-from webhook.cluster import ClusterView
+from webhook.cel import Budget as CostBudget
+from webhook.cluster import ClusterView, CountedView
 from webhook.engine.findings import Findings
 from webhook.engine.metadata import is_readable
 from webhook.engine.options import OBJECT_BUDGET, Options
+from webhook.ground.budget import Budget, SpentError
 from webhook.policy import PolicyScope, Prepared
 from webhook.schema.fielderror import OVERSIZED
 
@@ -30,6 +31,9 @@ _SMALL_BYTES: Final = 2 * MAX_VALUES
 
 _TOO_LARGE: Final = Refusal("", "RequestEntityTooLarge", 413, "Request entity too large: ")
 
+_FACT: Final = 16
+"""Steps of a fact, beside those of the objects that it reads."""
+
 _NO_FIELDS: Final = frozenset[str]()
 
 
@@ -37,7 +41,8 @@ class ObjectReview(NamedTuple):
     """An object whose defaults are filled in, or that is judged.
 
     ``obj`` is the object as it came, ``old`` what is stored (None on CREATE). ``prepared`` is what is generated for
-    its kind. ``too_large`` is the refusal of an object with more than :data:`MAX_VALUES` values.
+    its kind. All that is done for the answer spends the ``budget``; the ``view`` does so by itself. ``too_large`` is
+    the refusal of an object with more than :data:`MAX_VALUES` values, or whose budget was spent.
     """
 
     request: Request
@@ -48,6 +53,7 @@ class ObjectReview(NamedTuple):
     catalog: Catalog
     view: ClusterView
     options: Options
+    budget: Budget
     too_large: Cause | None = None
 
     @classmethod
@@ -55,16 +61,19 @@ class ObjectReview(NamedTuple):
         cls, kind: KnownKind, request: Request, catalog: Catalog, view: ClusterView, options: Options
     ) -> ObjectReview:
         """The review of a request's object by a kind of the catalog, whatever its size."""
-        obj, prepared = request.object or {}, catalog.prepared(kind)
-        return cls(request, obj, request.old_object, kind, prepared, catalog, view, options)
+        obj, prepared, budget = request.object or {}, catalog.prepared(kind), options.budget()
+        view = CountedView(view, budget)
+        return cls(request, obj, request.old_object, kind, prepared, catalog, view, options, budget)
 
     def scope(self, state: dict[str, Any], old: dict[str, Any] | None) -> PolicyScope:
         """The scope of the policy's expressions over a state of the object and of what is stored."""
         request, kind, view, settings = self.request, self.kind, self.view, self.options.settings
+        budget = self.budget
         hidden_facts: set[str] = set()  # the alias of a type would take longer
 
         def fact(name: str) -> Any:
             definition = kind.facts[name]
+            budget.spend(_FACT, name)
             sent = (old or {}) if definition.stored else request.object if definition.raw else None
             given = state if sent is None else sent
             if name not in kind.others:
@@ -82,11 +91,14 @@ class ObjectReview(NamedTuple):
             "dryRun": request.dry_run,
         }
         bindings = {"object": state, "oldObject": old, "request": asked}
-        return PolicyScope(self.prepared, bindings, fact, Budget(OBJECT_BUDGET), hidden_facts)
+        return PolicyScope(
+            self.prepared, bindings, fact, CostBudget(OBJECT_BUDGET, interrupt=budget.tick), hidden_facts
+        )
 
     def of_state(self, state: dict[str, Any]) -> ObjectReview | None:
         """The review of a state of the object, as if it were sent so; None if that is not reviewed."""
-        return review_of(replace(self.request, object=state, size=0), self.catalog, self.view, self.options)
+        review = review_of(replace(self.request, object=state, size=0), self.catalog, self.view, self.options)
+        return None if review is None else review._replace(view=self.view, budget=self.budget)
 
     def as_created(self) -> ObjectReview:
         """The review of the object as if it were created now. What is stored has no unknown field."""
@@ -111,8 +123,9 @@ def review_of(request: Request, catalog: Catalog, view: ClusterView, options: Op
     if request.subresource or (request.old_object is not None and request.deleting and request.same_specification):
         return None
     too_large = None if kind.foreign or 0 < request.size <= _SMALL_BYTES else _excess(kind, obj)
-    prepared = catalog.prepared(kind)
-    return ObjectReview(request, obj, request.old_object, kind, prepared, catalog, view, options, too_large)
+    prepared, budget = catalog.prepared(kind), options.budget()
+    counted = CountedView(view, budget)
+    return ObjectReview(request, obj, request.old_object, kind, prepared, catalog, counted, options, budget, too_large)
 
 
 class Subject(NamedTuple):
@@ -163,6 +176,13 @@ class Subject(NamedTuple):
         if self.hidden or not is_readable(self.old):
             return False
         return not any(kind.schema.check(state).errors for state in (self.obj, self.old))
+
+
+def refusal_of(error: SpentError) -> Cause:
+    """The refusal of an object whose judgement takes more steps than it may."""
+    limit = f"{error.limit:,} steps, the most for one object"
+    text = f"judging the object takes more than {limit}; they ended at {error.place}"
+    return Cause("", "FieldValueTooMany", text, refusal=_TOO_LARGE)
 
 
 def _excess(kind: KnownKind, obj: dict[str, Any]) -> Cause | None:

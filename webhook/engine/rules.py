@@ -40,6 +40,8 @@ REFERENCES: Final = 2560
 them."""
 
 _INVALID: Final = "FieldValueInvalid"
+_EVALUATION: Final = 8
+"""Steps of one rule at one node, beside the rounds of its loops."""
 
 UNSEEN: Final = "is not among the files given; add it, or use --view with the objects of the cluster"
 
@@ -54,7 +56,7 @@ def validate_rules(subject: Subject, scope: PolicyScope) -> Findings:
 
     Raises:
         PolicyFault: a rule could not be evaluated on an object that its schema accepts.
-        DeadlineExceeded: from ``options.checkpoint``, which is called before each evaluation of a rule.
+        SpentError, DeadlineExceeded: from the budget, which each evaluation of a rule spends.
     """
     if subject.errors > MANY_ERRORS:
         return Findings()
@@ -86,7 +88,7 @@ def _suspects(subject: Subject, scope: PolicyScope) -> Sequence[Suspect] | None:
     if subject.hidden or subject.aside.oversized or subject.oversized:
         return None
     options = subject.review.options
-    options.checkpoint("rules")
+    subject.review.budget.spend(len(subject.review.kind.policy.validations), "rules")
     suspects = scope.suspects()
     if suspects is None or options.references:
         return suspects
@@ -100,6 +102,7 @@ class _RuleRun:
     def __init__(self, subject: Subject, scope: PolicyScope) -> None:
         self.findings = Findings()
         self._subject, self._scope, self._options = subject, scope, subject.review.options
+        self._budget = subject.review.budget
         self._unseen_objects: set[str] = set()
         self._nodes: dict[str, tuple[TargetNode, ...]] = {}
 
@@ -164,7 +167,7 @@ class _RuleRun:
     def _failure(self, rule: ValidationRule, node: TargetNode, message: str | None, *, certain: bool) -> str | None:
         """The message of a rule that fails at a node; None if it holds, does not apply, or cannot be evaluated."""
         value = self._scope.value
-        self._options.checkpoint(rule.code)
+        self._budget.spend(_EVALUATION, rule.code)
         try:
             if not certain:
                 bindings = node.bindings
@@ -219,6 +222,7 @@ class _RuleRun:
         longest = REFERENCES if rule.referential else MESSAGE
         if len(message) > longest:
             message = cut_end(message, longest)
+        self._budget.write(message, place)
         if place in subject.refused and not isinstance(self._value(rule, node), dict | list):
             # One finding for one fault: what else a rule says of a value that must change anyway is omitted.
             if rule.explains:

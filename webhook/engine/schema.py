@@ -8,11 +8,12 @@ from typing import Any, Final
 
 from webhook.admission import Cause, Warn
 from webhook.catalog import KnownKind
-from webhook.cel import Budget
+from webhook.cel import Budget as CostBudget
 from webhook.engine.findings import Findings
 from webhook.engine.metadata import metadata_errors
 from webhook.engine.options import OBJECT_BUDGET
 from webhook.engine.review import Subject
+from webhook.ground.budget import Budget
 from webhook.policy import Path
 from webhook.schema import RULES_NOT_RUN, FieldError
 
@@ -23,13 +24,13 @@ MAX_SUGGESTIONS: Final = 100
 
 
 def validate_schema(
-    kind: KnownKind, obj: dict[str, Any], old: dict[str, Any] | None
+    kind: KnownKind, obj: dict[str, Any], old: dict[str, Any] | None, budget: Budget
 ) -> tuple[Findings, tuple[Cause, ...]]:
     """Findings of the CRD and of metadata, in the API server's words, and the errors that ratcheting hides.
 
     Those are the errors of the CRD that are not among the findings: an update does not change what they are about.
     """
-    errors, warnings, of_schema = kind.schema.check(obj, old, Budget(OBJECT_BUDGET))
+    errors, warnings, of_schema = kind.schema.check(obj, old, CostBudget(OBJECT_BUDGET, interrupt=budget.tick))
     # The error that rules were not run only repeats that there are others.
     causes = [_cause(error) for error in errors if error.detail != RULES_NOT_RUN] + metadata_errors(obj)
     findings = Findings(causes, [Warn("", text) for text in warnings])

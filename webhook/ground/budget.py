@@ -23,8 +23,8 @@ class SpentError(Exception):
     """The judgement takes more steps than it may. ``place`` is what was looked at: a field, or the name of a step."""
 
     def __init__(self, place: object, limit: int) -> None:
-        self.place, self.limit = str(place), limit
-        super().__init__(f"judging the object takes more than {limit:,} steps, at {self.place or 'its root'}")
+        self.place, self.limit = str(place) or "its root", limit
+        super().__init__(f"judging the object takes more than {limit:,} steps, at {self.place}")
 
 
 def _nothing(_place: str) -> None:
@@ -43,7 +43,7 @@ class Budget:
     def __init__(self, look: Callable[[str], object] = _nothing, limit: int = STEPS) -> None:
         self.left = self._limit = limit
         self._look = look
-        self._due = max(limit - EVERY, 0)
+        self._due = limit - EVERY if limit > EVERY else 0
 
     def spend(self, steps: int, place: object) -> None:
         """Count steps before they are made. ``place`` is made into text only where it is needed.
@@ -57,6 +57,11 @@ class Budget:
                 raise SpentError(place, self._limit)
             self._due = max(left - EVERY, 0)
             self._look(str(place))
+
+    def tick(self) -> bool:
+        """One round of a loop in an expression, as :meth:`spend`; never True, which would end the loop."""
+        self.spend(1, "an expression")
+        return False
 
     def write(self, text: str, place: object) -> None:
         """Count a text that is made, as :meth:`spend`."""

@@ -66,6 +66,9 @@ class Normalised:
         return (*(Default(field_path(keys), value, QUANTITY) for _, keys, value in numbers), *defaults)
 
 
+_BYTES: Final = 16
+"""Bytes of an object for which its defaults take a step."""
+
 Rules = tuple[DefaultRule | Withdrawn, ...]
 Filled = dict[DefaultRule, Any]
 """The values of the rules that have set their leaf."""
@@ -87,8 +90,10 @@ def normalise(review: ObjectReview) -> Normalised:
 
     Raises:
         PolicyFault: a default could not be evaluated on an object that its schema accepts.
+        SpentError, DeadlineExceeded: from the budget of the review.
     """
     kind, obj, policy = review.kind, review.obj, review.kind.policy
+    review.budget.spend(1 + review.request.size // _BYTES, "defaults")
     if policy.numeric_quantities:
         obj = kind.stated.with_quantities(obj)
     rules: Rules = (*policy.defaults, *policy.withdrawn) if policy.withdrawn else policy.defaults
@@ -186,12 +191,13 @@ def _fill(
     changed than single leaves. ``one_by_one``: a value that the schema refuses is not set.
     """
     kind, old = review.kind, review.old
-    own, defaults = kind.own, kind.policy.defaults
+    own, defaults, budget = kind.own, kind.policy.defaults, review.budget
     aside = NOTHING_ASIDE.rules if own is None else own.aside(current, old).rules
     filled: Filled = {}
     scope: PolicyScope | None = None
     rules, progress = defaults, True
     while progress:
+        budget.spend(len(rules), "defaults")
         progress, only_leaves = False, rules is defaults
         for rule in rules:
             parent = rule.path.parent(current)

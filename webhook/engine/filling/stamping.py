@@ -61,7 +61,6 @@ def with_checked_stamp(judgement: Judgement, review: ObjectReview) -> Decision:
     stamp = _new_claim(review)
     if stamp is None:
         return decision
-    options.checkpoint("stamp")
     why = _falsehood(stamp, judgement, review)
     if why and options.profile is Profile.STRICT:
         return replace(decision, causes=(Cause(FIELD, "FieldValueForbidden", f"Forbidden: {why}"),))

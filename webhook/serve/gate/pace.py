@@ -14,9 +14,6 @@ POLICIES: Final = AT_ONCE / 3
 """As :data:`AT_ONCE`, for a review that admission policies are about: their author does not know what they cost a
 hostile object, and a user may repeat it."""
 
-EVERY: Final = 8
-"""Steps between two looks at the clock: a usual review takes fewer, and a look takes half a per cent of it."""
-
 
 class OverrunError(Exception):
     """The review takes long: it is to be judged where no other waits. The text names the step that comes next."""
@@ -28,7 +25,7 @@ class Pace:
     The time of other programs does not count: one that is busy must not send every review to a child.
     """
 
-    __slots__ = ("_clock", "_most", "_next", "_spent", "_steps")
+    __slots__ = ("_clock", "_most", "_next", "_spent")
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -36,7 +33,6 @@ class Pace:
 
     def begin(self, now: float) -> None:
         """Begin the time of a review."""
-        self._steps = EVERY
         self._most = AT_ONCE
         self._next = now + AT_ONCE
         self._spent: float | None = None
@@ -47,10 +43,7 @@ class Pace:
         self._next = self._clock() + POLICIES
 
     def __call__(self, step: str) -> None:
-        self._steps -= 1
-        if not self._steps:
-            self._steps = EVERY
-            self.look(self._clock(), step)
+        self.look(self._clock(), step)
 
     def look(self, now: float, step: str) -> None:
         """Look at the clock.
