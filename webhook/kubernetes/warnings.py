@@ -9,6 +9,7 @@ from typing import Any, Final
 from webhook.golang.errors import GoError
 from webhook.golang.names import label_value
 from webhook.golang.netip import parse_address
+from webhook.ground.budget import Budget
 from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.kubernetes.judge import DATA
 from webhook.kubernetes.metadata import APP_ARMOR, SECCOMP, SECCOMP_POD, all_containers
@@ -16,6 +17,7 @@ from webhook.kubernetes.overlaps import LISTING, Warned, conflicting_ports, over
 from webhook.kubernetes.resources import fractional
 from webhook.kubernetes.shown import cut, shown
 from webhook.kubernetes.values import Json, field, number, quantities, structs, text, texts
+from webhook.schema.fielderror import ERRORS
 
 _LABELS: Final[dict[str, str]] = DATA["deprecatedLabels"]
 _VOLUMES: Final[dict[str, str]] = DATA["deprecatedVolumes"]
@@ -31,14 +33,27 @@ _NO_POD: Final = "a null labelSelector results in matching no pod"
 _BYTES: Final = ("memory", "ephemeral-storage")
 
 
-def warned(kind: str, value: Any, path: FieldPath = ROOT, *, part: bool = False) -> list[tuple[str, str]]:
-    """Kubernetes' warnings of a value of this type: the path, and the text. ``part`` as for ``validate``."""
+def warned(
+    kind: str, value: Any, path: FieldPath = ROOT, *, part: bool = False, budget: Budget | None = None
+) -> list[tuple[str, str]]:
+    """Kubernetes' warnings of a value of this type: the path, and the text; at most :data:`ERRORS`.
+
+    ``part`` as for ``validate``. The texts spend the ``budget``.
+    """
     if kind not in _KINDS or not isinstance(value, dict):
         return []
     warnings = _KINDS[kind](value, path)
     if not part and kind in _KINDS_OF_WHOLES:
         warnings = chain(warnings, _KINDS_OF_WHOLES[kind](value, path))
-    return [(str(field or path), text) for field, text, is_certain in warnings if is_certain or not part]
+    placed: list[tuple[str, str]] = []
+    for place, sentence, is_certain in warnings:
+        if is_certain or not part:
+            placed.append((str(place or path), sentence))
+            if budget is not None:
+                budget.write(sentence, placed[-1][0])
+            if len(placed) == ERRORS:
+                break
+    return placed
 
 
 def template_warnings(template: Json, at: FieldPath) -> Iterator[Warned]:
