@@ -217,12 +217,13 @@ def _sums(spec: Json, kind: str) -> dict[str, Quantity]:
     largest: dict[str, Quantity] = {}
     for _, container in structs(spec, "initContainers"):
         amounts = quantities(field(container, "resources") or {}, kind)
-        beside = {name: sidecars[name] for name in amounts if name in sidecars}
         if text(container, "restartPolicy") == "Always":
             _add(total, amounts)
             _add(sidecars, amounts)
-        _add(amounts, beside)
-        _raise(largest, amounts)  # what it does not ask for is as large as it was after the last sidecar with it
+            _raise(largest, {name: sidecars[name] for name in amounts if name in sidecars})
+        else:  # what it does not ask for is as large as it was after the last sidecar with it
+            _add(amounts, {name: sidecars[name] for name in amounts if name in sidecars})
+            _raise(largest, amounts)
     _raise(total, largest)
     return total
 
