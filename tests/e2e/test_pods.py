@@ -16,9 +16,10 @@ from webhook import catalog, engine
 from webhook.admission import Decision, GroupVersionKind, Request
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.engine.pods.whole import JudgedPod
+from webhook.engine.pods.whole import JudgedPod, KubernetesJudge
 from webhook.facts import KNOWN, Whole
 from webhook.facts.settings import DEFAULT_SETTINGS
+from webhook.ground.budget import Budget
 from webhook.kubernetes.judge import DATA
 from webhook.policy import Profile
 
@@ -104,7 +105,7 @@ def test_of_upstreams_manifests_the_gate_says_what_the_api_server_says_and_no_mo
             name = f"d{len(made)}"
             made.append(workload(whole, name))
             owner = "job" if obj["kind"] == "BenchmarkJob" else "deployment"
-            errors = JudgedPod(whole, owner).errors
+            errors = JudgedPod(whole, KubernetesJudge(owner, Budget())).errors
             expected[name] = [error.body() for error in errors if error.type != "FieldValueNotFound"]
     assert len(made) >= 30
     found = refusals(plane.kubectl, made)

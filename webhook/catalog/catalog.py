@@ -105,8 +105,7 @@ class Catalog:
 
     def prepare_screens(self) -> None:
         """Generate the functions of the kinds that are in use."""
-        for kind in self.kinds.values():
-            self.prepared(kind).prepare_if_due()
+        self.kinds.preparations.prepare_if_due()
 
     def extended(self, crds: Iterable[CRD]) -> Catalog:
         """This catalog and, as foreign kinds, the kinds of these definitions that it does not have."""

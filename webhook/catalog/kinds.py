@@ -114,6 +114,11 @@ class Preparations:
         prepared = self._prepared[kind.gvk] = Prepared(kind.policy, kind.schema, functions, stated=kind.stated)
         return prepared
 
+    def prepare_if_due(self) -> None:
+        """Generate the functions of the kinds of which enough objects were judged."""
+        for prepared in [*self._prepared.values()]:
+            prepared.prepare_if_due()
+
     def keep(self, gvk: GroupVersionKind, prepared: Prepared) -> None:
         """Use what was prepared before, and read from a file."""
         self._prepared[gvk] = prepared

@@ -10,7 +10,7 @@ from webhook.catalog import NOTHING_ASIDE
 from webhook.engine.findings import Findings, refusals_as_warnings
 from webhook.engine.metadata import metadata_errors
 from webhook.engine.options import OBJECT_BUDGET
-from webhook.engine.pods import WholesOf, pod_findings
+from webhook.engine.pods import pod_findings
 from webhook.engine.review import ObjectReview, Subject
 from webhook.engine.rules import validate_rules
 from webhook.engine.schema import add_unknown_fields, missing_spec, validate_schema
@@ -85,8 +85,7 @@ def _findings(subject: Subject, scope: PolicyScope) -> Findings:
     review, of_pods, of_schema = subject.review, None, subject.of_schema
     kind, options = review.kind, review.options
     if options.settings.recommends(kind.api):
-        wholes = _wholes_of(review)
-        of_pods = pod_findings(review.prepared, subject.obj, subject.old, subject.refused, options, wholes)
+        of_pods = pod_findings(subject)
     findings = validate_rules(subject, scope)
     if of_pods is not None:
         findings = of_pods + findings
@@ -103,12 +102,6 @@ def _left_out(subject: Subject, scope: PolicyScope) -> list[str]:
     """The codes of the rules that do not hold for the values of the object, or of others that its facts read."""
     hidden = filter(scope.reads_hidden_fact, subject.review.kind.policy.validations)
     return sorted({rule.code for rule in (*subject.aside.rules, *hidden)})
-
-
-def _wholes_of(review: ObjectReview) -> WholesOf | None:
-    """The pods of an object; None if there is no view of what completes it."""
-    wholes, options = review.kind.wholes, review.options
-    return None if wholes is None or not options.references else lambda obj: wholes(obj, review.view, options.settings)
 
 
 def _audit(

@@ -5,13 +5,16 @@ Kubernetes 1.37: the same fields, reasons and texts. Values of the wrong type ar
 """
 
 from webhook.kubernetes.places import DECLARED, Place, Spot, parts, pod_places, spots
+from webhook.kubernetes.shown import VALUE, cut
 from webhook.kubernetes.validate import validate
 from webhook.kubernetes.warnings import template_warnings, warned
 
 __all__ = [
     "DECLARED",
+    "VALUE",
     "Place",
     "Spot",
+    "cut",
     "parts",
     "pod_places",
     "spots",

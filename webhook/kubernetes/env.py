@@ -8,6 +8,7 @@ from webhook.golang.names import label_key
 from webhook.golang.quantity import Quantity
 from webhook.ground.fieldpath import FieldPath
 from webhook.kubernetes.judge import DATA, Judge, list_rule, rule, walk
+from webhook.kubernetes.shown import cut
 from webhook.kubernetes.values import Json, field, quantity, structs, text
 from webhook.schema.fielderror import invalid, not_supported, required
 
@@ -97,12 +98,12 @@ def check_field_ref(judge: Judge, value: Json, at: FieldPath, allowed: list[str]
 def _unknown_field(path: str, version: str) -> str:
     """``ConvertDownwardAPIFieldLabel``."""
     if version != "v1":
-        return f"unsupported pod version: {version}"
+        return f"unsupported pod version: {cut(version)}"
     base, key = _subscript(path)
     if key is not None:
         is_map = base in ("metadata.annotations", "metadata.labels")
-        return "" if is_map else f"field label does not support subscript: {path}"
-    return "" if path in _FIELDS or path == "spec.host" else f"field label not supported: {path}"
+        return "" if is_map else f"field label does not support subscript: {cut(path)}"
+    return "" if path in _FIELDS or path == "spec.host" else f"field label not supported: {cut(path)}"
 
 
 def _subscript(path: str) -> tuple[str, str | None]:

@@ -9,24 +9,36 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from webhook.ground.budget import Budget
 from webhook.ground.fieldpath import FieldPath
 from webhook.kubernetes.formats import FORMATS
 from webhook.kubernetes.values import Json, integer
-from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
+from webhook.schema.fielderror import ERRORS, FieldError, forbidden, invalid, not_supported, required
 
 DATA: Final[dict[str, Any]] = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
 """The rules that are data: ``types``, each with its ``fields``, and lists that the modules of this package read."""
+
+_ERROR: Final = 8
+"""Steps of an error and its text, beside those of the text of its path."""
+_CHARACTERS: Final = 16
+_SIZED: Final = frozenset[object]({list, dict})
+_ITEM: Final = 8
+"""Steps of an object in a list."""
+_STEPS: Final = 64
+"""Steps that are counted together."""
 
 
 @dataclass(slots=True)
 class PodContext:
     """What the rules of a container read of its pod. A part without a pod has these defaults.
 
-    ``files``: the names of the volumes from which the containers read variables, with the paths of the names.
+    ``claim_names`` are the claims as an error names them. ``files``: the names of the volumes from which the containers
+    read variables, with the paths of the names.
     """
 
     volumes: dict[str, Json] = field(default_factory=dict)
     claims: frozenset[str] = frozenset()
+    claim_names: str = ""
     grace: int = 30
     os: str = ""
     host_users: bool = True
@@ -40,22 +52,49 @@ class Judge:
 
     With ``part``, the value is merged with another one later, so errors about absent fields, references and duplicates
     are left out. With ``templates``, a text with ``{{`` is filled in later, so errors about it are left out.
-    ``runners`` are the names of further containers of the pod.
+    ``runners`` are the names of further containers of the pod. What is looked at, and what is said, spends ``budget``;
+    ``steps`` is what it does not count yet.
     """
 
     part: bool = False
     templates: bool = False
     owner: str = "deployment"
     runners: tuple[str, ...] = ()
+    budget: Budget = field(default_factory=Budget)
+    steps: int = 0
     pod: PodContext = field(default_factory=PodContext)
     errors: list[FieldError] = field(default_factory=list)
+    _seen: set[tuple[str, ...]] = field(default_factory=set)
 
     def add(self, error: FieldError, *, only_if_complete: bool = False) -> None:
-        """Note an error. ``only_if_complete``: what the value is merged with may heal it."""
+        """Note an error, once. ``only_if_complete``: what the value is merged with may heal it.
+
+        Raises:
+            EnoughError: it is one more than :data:`ERRORS`.
+        """
         if only_if_complete and self.part:
             return
-        if not (self.templates and isinstance(error.bad_value, str) and "{{" in error.bad_value):
-            self.errors.append(error)
+        value = error.bad_value if isinstance(error.bad_value, str) else error.body()
+        self.steps += _ERROR + len(error.field) // _CHARACTERS
+        self.spend(error.field)
+        key = (error.type, error.field, error.detail, value)
+        if key in self._seen:  # before a long value is searched again
+            return
+        self._seen.add(key)
+        if self.templates and "{{" in value and isinstance(error.bad_value, str):
+            return
+        if len(self.errors) == ERRORS:
+            raise EnoughError
+        self.errors.append(error)
+
+    def spend(self, place: object) -> None:
+        """Count the steps that were made."""
+        steps, self.steps = self.steps, 0
+        self.budget.spend(steps, place)
+
+
+class EnoughError(Exception):
+    """A value has more errors than anybody reads."""
 
 
 Rule = Callable[[Judge, Json, FieldPath], None]
@@ -93,7 +132,12 @@ def walk(judge: Judge, name: str, value: Json, at: FieldPath) -> None:
     checks, needed, absent, own = _type(name)
     for key, item in value.items():
         check = checks.get(key)
-        if check is not None and item is not None:
+        if check is None:
+            if item.__class__ in _SIZED:  # a function of this package reads it
+                judge.steps += _ITEM * len(item)
+                if judge.steps > _STEPS:
+                    judge.spend(at)
+        elif item is not None:
             check(judge, item, at)
     for key, whole, zero, check in absent:
         if value.get(key) is None and not (whole and judge.part):
@@ -178,6 +222,7 @@ def _formats(key: str, _spec: Json, name: str) -> _Check:
 
     def check(judge: Judge, items: Any, at: FieldPath) -> None:
         if isinstance(items, list):
+            judge.steps += len(items)
             for index, item in enumerate(items):
                 read = integer(item) if kind is int and item.__class__ is float else item
                 if read.__class__ is kind:
@@ -204,7 +249,14 @@ def _each(key: str, _spec: Json, name: str) -> _Check:
                 walk(judge, name, item or {}, path.index(index))
 
     check_list = own or check_items
-    return lambda judge, items, at: check_list(judge, items, at.child(key)) if isinstance(items, list) else None
+
+    def check(judge: Judge, items: Any, at: FieldPath) -> None:
+        if isinstance(items, list):
+            judge.steps += _ITEM * len(items)
+            judge.spend(at)
+            check_list(judge, items, at.child(key))
+
+    return check
 
 
 def _labels(key: str, _spec: Json, _: bool) -> _Check:
@@ -215,6 +267,7 @@ def check_labels(judge: Judge, labels: Any, path: FieldPath) -> None:
     """``ValidateLabels``: Kubernetes gives the path of the map."""
     problems_of_key, problems_of_value = FORMATS["key"][1], FORMATS["value"][1]
     if isinstance(labels, dict):
+        judge.steps += len(labels)
         for name, text in labels.items():
             for problem in problems_of_key(name):
                 judge.add(invalid(path, name, problem))

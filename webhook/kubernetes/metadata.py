@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from webhook.golang.errors import GoError
 from webhook.golang.names import label_key
-from webhook.golang.strconv import parse_int, quote
+from webhook.golang.strconv import parse_int
 from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.kubernetes.formats import relative_path
 from webhook.kubernetes.judge import Judge, walk
+from webhook.kubernetes.shown import shown
 from webhook.kubernetes.values import Json, field, structs, text
 from webhook.schema import annotations_size
 from webhook.schema.fielderror import FieldError, forbidden, invalid
@@ -60,7 +61,7 @@ def check_pod_annotations(judge: Judge, meta: Json, spec: Json, path: FieldPath)
             if name not in names:
                 judge.add(invalid(path.key(key), name, "container not found"), only_if_complete=True)
             if note not in ("", "runtime/default", "unconfined") and not note.startswith(_LOCAL):
-                why = f"invalid AppArmor profile name: {quote(note)}"
+                why = f"invalid AppArmor profile name: {shown(note)}"
                 judge.add(invalid(path.key(key), note, why), only_if_complete=True)
 
 
@@ -134,11 +135,17 @@ def check_old_profiles(judge: Judge, meta: Json, spec: Json, at: FieldPath) -> N
             )
 
 
+def is_local(note: str, profile: Any) -> bool:
+    """Whether an annotation names this profile of the node; without a copy of it, which each container would make."""
+    has_length = isinstance(profile, str) and len(note) == len(_LOCAL) + len(profile)
+    return has_length and note.startswith(_LOCAL) and note.endswith(profile)
+
+
 def _match(judge: Judge, noun: str, note: str, profile: Json | None, at: FieldPath) -> None:
     kind = text(profile or {}, "type")
     wrong: FieldError | None = None
     if kind == "Localhost" and note.startswith(_LOCAL):
-        if note.removeprefix(_LOCAL) != (profile or {}).get("localhostProfile"):
+        if not is_local(note, (profile or {}).get("localhostProfile")):
             wrong = forbidden(at.child("localhostProfile"), f"{noun} profile in annotation and field must match")
     elif kind in ("Localhost", "Unconfined", "RuntimeDefault"):
         defaults = _DEFAULTS if noun == "seccomp" else _DEFAULTS[:1]

@@ -13,6 +13,7 @@ from webhook.kubernetes.metadata import all_containers, check_annotations, check
 from webhook.kubernetes.resources import check_overhead, check_pod_resources
 from webhook.kubernetes.scheduling import check_spread
 from webhook.kubernetes.security import check_host_process, check_os, check_sysctls
+from webhook.kubernetes.shown import listed
 from webhook.kubernetes.values import Json, field, flag, go_struct, number, structs, text, texts
 from webhook.kubernetes.volumes import check_volumes
 from webhook.schema.fielderror import duplicate, forbidden, invalid, not_found, not_supported, required, too_long
@@ -40,8 +41,10 @@ def check_template(judge: Judge, template: Json, at: FieldPath) -> None:
 def read_pod(spec: Json) -> PodContext:
     """What the rules of containers need of their pod."""
     grace = number(spec, "terminationGracePeriodSeconds")
+    claims = frozenset(name for _, claim in structs(spec, "resourceClaims") if (name := text(claim, "name")))
     return PodContext(
-        claims=frozenset(name for _, claim in structs(spec, "resourceClaims") if (name := text(claim, "name"))),
+        claims=claims,
+        claim_names=listed(claims) if claims else "",
         grace=30 if grace is None else grace,
         os=text(field(spec, "os") or {}, "name"),
         host_users=flag(spec, "hostUsers") is not False,

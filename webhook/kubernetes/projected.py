@@ -54,9 +54,9 @@ class _Paths:
     def __init__(self, judge: Judge, at: FieldPath) -> None:
         self.judge, self.path, self.seen = judge, at, set[str]()
 
-    def add(self, path: str, shown: str) -> None:
+    def add(self, path: str, value: str) -> None:
         if path in self.seen:
-            self.judge.add(invalid(self.path, shown, "conflicting duplicate paths"))
+            self.judge.add(invalid(self.path, value, "conflicting duplicate paths"))
         self.seen.add(path)
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeVar
 
 from webhook.golang.errors import GoError
 from webhook.golang.names import dns_1123_label, label_key
 from webhook.golang.quantity import Quantity, parse
 from webhook.ground.fieldpath import FieldPath
 from webhook.kubernetes.judge import DATA, Judge, rule
+from webhook.kubernetes.shown import cut
 from webhook.kubernetes.values import Json, field, quantities, structs, text
 from webhook.schema.fielderror import duplicate, forbidden, invalid, not_found, required
 from webhook.schema.fielderror import not_supported as unsupported
@@ -22,11 +23,20 @@ _INTEGERS: Final = frozenset(DATA["resources"]["integers"])
 _POD: Final = ("cpu", "hugepages-", "memory")
 _HUGE: Final = "hugepages-"
 _MOST: Final = Decimal(2**63 - 1)
+_USUAL: Final = 256  # characters
+
+T = TypeVar("T")
 
 Amounts = Mapping[str, Quantity]
 
 
-@lru_cache(1024)
+def _remembered(check: Callable[[str], T]) -> Callable[[str], T]:
+    """A check of names that remembers those of a usual length: long ones would fill the memory."""
+    remembered = lru_cache(1024)(check)
+    return lambda name: remembered(name) if len(name) <= _USUAL else check(name)
+
+
+@_remembered
 def _name_problems(name: str) -> tuple[str, ...]:
     """What is wrong with the name of a resource of a container."""
     problems = label_key(name)
@@ -49,7 +59,7 @@ def _is_native(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
 
-@lru_cache(1024)
+@_remembered
 def _is_extended(name: str) -> bool:
     return not _is_native(name) and not name.startswith("requests.") and not label_key(f"requests.{name}")
 
@@ -100,7 +110,7 @@ def _check_amount(judge: Judge, name: str, amount: Quantity, path: FieldPath) ->
     if fractional(amount) and (name in _INTEGERS or _is_extended(name)):
         judge.add(invalid(path.key(name), str(amount), "must be an integer"))
     if name.startswith(_HUGE) and not _fills_pages(name, amount):
-        judge.add(invalid(path.key(name), str(amount), f"{amount} is not positive integer multiple of {name}"))
+        judge.add(invalid(path.key(name), str(amount), f"{amount} is not positive integer multiple of {cut(name)}"))
 
 
 def _fills_pages(name: str, amount: Quantity) -> bool:
@@ -124,35 +134,38 @@ def _check_request(judge: Judge, name: str, amount: Quantity, limit: Quantity | 
             why = "Limit must be set for non overcommitable resources"
             judge.add(required(at.child("limits"), why), only_if_complete=True)
     elif amount.compare(limit) and not _can_overcommit(name):
-        judge.add(invalid(at.child("requests"), str(amount), f"must be equal to {name} limit of {limit}"))
+        judge.add(invalid(at.child("requests"), str(amount), f"must be equal to {cut(name)} limit of {limit}"))
     elif amount.compare(limit) > 0:
-        judge.add(invalid(at.child("requests"), str(amount), f"must be less than or equal to {name} limit of {limit}"))
+        why = f"must be less than or equal to {cut(name)} limit of {limit}"
+        judge.add(invalid(at.child("requests"), str(amount), why))
 
 
 def _claims(judge: Judge, value: Json, path: FieldPath) -> None:
-    seen: set[str] = set()
+    seen, named = set[str](), set[str]()
     for index, claim in structs(value, "claims"):
         own, name = path.index(index), text(claim, "name")
         if not name:
             judge.add(required(own))
             continue
-        _claim(judge, name, text(claim, "request"), own, seen)
+        _claim(judge, name, text(claim, "request"), own, seen, named)
         if name not in judge.pod.claims:
-            names = f": {', '.join(sorted(judge.pod.claims))}" if judge.pod.claims else " which is empty"
+            names = f": {judge.pod.claim_names}" if judge.pod.claims else " which is empty"
             why = f"must be one of the names in pod.spec.resourceClaims{names}"
             judge.add(not_found(own, name, why), only_if_complete=True)
 
 
-def _claim(judge: Judge, name: str, request: str, path: FieldPath, seen: set[str]) -> None:
+def _claim(judge: Judge, name: str, request: str, path: FieldPath, seen: set[str], named: set[str]) -> None:
+    """``seen`` has the claims that are used, with their requests; ``named`` only their names."""
     if name in seen:
         judge.add(duplicate(path, name))
         return
     key = f"{name}/{request}" if request else name
     for problem in dns_1123_label(request) if request else []:
         judge.add(invalid(path.child("request"), request, problem))
-    if key in seen or (not request and any(other.partition("/")[0] == name for other in seen)):
+    if key in seen or (not request and name in named):
         judge.add(duplicate(path, key))
     seen.add(key)
+    named.add(key.partition("/")[0])
 
 
 def check_overhead(judge: Judge, spec: Json, at: FieldPath) -> None:
@@ -207,10 +220,10 @@ def _sums(spec: Json, kind: str) -> dict[str, Quantity]:
         if text(container, "restartPolicy") == "Always":
             _add(total, amounts)
             _add(sidecars, amounts)
-            amounts = sidecars
-        else:
-            _add(amounts, sidecars)
-        _raise(largest, amounts)
+            _raise(largest, {name: sidecars[name] for name in amounts if name in sidecars})
+        else:  # what it does not ask for is as large as it was after the last sidecar with it
+            _add(amounts, {name: sidecars[name] for name in amounts if name in sidecars})
+            _raise(largest, amounts)
     _raise(total, largest)
     return total
 

@@ -7,6 +7,7 @@ from typing import Final
 from webhook.golang.names import dns_1123_label, dns_1123_subdomain, label_key, label_value
 from webhook.ground.fieldpath import FieldPath
 from webhook.kubernetes.judge import Judge, rule
+from webhook.kubernetes.shown import cut
 from webhook.kubernetes.values import Json, field, number, structs, text, texts
 from webhook.schema.fielderror import duplicate, forbidden, invalid, not_supported, required
 
@@ -79,8 +80,9 @@ def _check_label_keys(judge: Judge, value: Json, at: FieldPath, *, mismatch: boo
                 for problem in label_key(name):
                     judge.add(invalid(at.child(key).index(index), name, problem))
     _check_selected_keys(judge, selector or {}, matched, at)
-    for index, name in enumerate(matched):
-        if name in mismatched:
+    both = set(matched).intersection(mismatched)
+    for index, name in enumerate(matched if both else ()):
+        if name in both:
             why = "exists in both matchLabelKeys and mismatchLabelKeys"
             judge.add(invalid(at.child("matchLabelKeys").index(index), name, why))
 
@@ -100,7 +102,7 @@ def _check_selected_keys(judge: Judge, selector: Json, matched: list[str], at: F
 def _spread(judge: Judge, value: Json, at: FieldPath) -> None:
     domains, action = number(value, "minDomains"), text(value, "whenUnsatisfiable")
     if domains is not None and action != "DoNotSchedule":
-        why = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+        why = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {cut(action)}"
         judge.add(invalid(at.child("minDomains"), domains, why))
     _check_label_keys(judge, value, at, mismatch=False)
 
@@ -113,10 +115,11 @@ def check_spread(judge: Judge, spec: Json, at: FieldPath) -> None:
         (index, text(constraint, "topologyKey"), text(constraint, "whenUnsatisfiable"))
         for index, constraint in structs(spec, "topologySpreadConstraints")
     ]
-    for position, (index, key, action) in enumerate(pairs):
-        if any((key, action) == other[1:] for other in pairs[position + 1 :]):
+    last = {(key, action): index for index, key, action in pairs}
+    for index, key, action in pairs:
+        if index < last[key, action]:
             own = at.child("topologySpreadConstraints").index(index).child("{topologyKey, whenUnsatisfiable}")
-            judge.add(duplicate(own, f"{{{key}, {action}}}"))
+            judge.add(duplicate(own, f"{{{cut(key)}, {cut(action)}}}"))
 
 
 @rule("Toleration")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from webhook.ground.budget import Budget
 from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.kubernetes import claims, env, projected, scheduling, security  # noqa: F401 - they register their rules
 from webhook.kubernetes.containers import check_init, check_main, check_port_list
-from webhook.kubernetes.judge import Judge, Rule, check_labels, walk
+from webhook.kubernetes.judge import EnoughError, Judge, Rule, check_labels, walk
 from webhook.kubernetes.metadata import check_annotations
 from webhook.kubernetes.pod import check_template
 from webhook.kubernetes.volumes import check_devices, check_mounts, check_volume
-from webhook.schema.fielderror import FieldError
+from webhook.schema.fielderror import ERRORS, OMIT, FieldError
 
 _KINDS: Final[Mapping[str, Rule]] = {
     "PodTemplateSpec": check_template,
@@ -40,14 +41,30 @@ def validate(
     templates: bool = False,
     owner: str = "deployment",
     runners: tuple[str, ...] = (),
+    budget: Budget | None = None,
 ) -> list[FieldError]:
     """Kubernetes' errors of a value of this type, each once; [] if the value has another JSON type.
 
     ``part``: the value is merged with another one later, so errors that this may heal are left out. ``templates``: a
     text with ``{{`` is filled in later. ``owner`` is ``deployment`` or ``job``. ``runners`` names further containers of
-    a pod.
+    a pod. After :data:`ERRORS` there is one more, which says so.
+
+    Raises:
+        SpentError: the ``budget`` is spent.
     """
-    judge = Judge(part=part, templates=templates, owner=owner, runners=runners)
+    judge = Judge(part=part, templates=templates, owner=owner, runners=runners, budget=budget or Budget())
+    try:
+        _check(judge, kind, value, path)
+        judge.spend(path)
+    except EnoughError:
+        why = f"it has more than {ERRORS:,} faults, so what comes after them is not judged"
+        judge.errors.append(FieldError("FieldValueTooMany", str(path), why, OMIT))
+    return judge.errors
+
+
+def _check(judge: Judge, kind: str, value: Any, path: FieldPath) -> None:
+    if isinstance(value, list | dict):
+        judge.steps += 1 + len(value)
     if kind in _LISTS:
         if isinstance(value, list):
             _LISTS[kind](judge, value, path)
@@ -57,6 +74,3 @@ def validate(
             walk(judge, kind, value, path)
         else:
             check(judge, value, path)
-    if len(judge.errors) < 2:
-        return judge.errors
-    return list({(error.type, error.field, str(error)): error for error in judge.errors}.values())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from string import ascii_letters, digits
 from typing import Final
 
 from webhook.golang.names import dns_1123_label, dns_1123_subdomain
@@ -26,9 +28,22 @@ _HOST_TYPES: Final = (
     "FileOrCreate",
     "Socket",
 )
-_IQN: Final = re.compile(r"iqn\.[0-9]{4}-[0-9]{2}\.([A-Za-z0-9.-]+)(:[^,;*&$|\s]+)\Z").search
-_INITIATORS: Final = {
-    "iqn": _IQN,
+_FORBIDDEN: Final = re.compile(r"[,;*&$|\s]")
+_NAMING: Final = f"{ascii_letters}{digits}.-"
+_has_date: Final = re.compile(r"iqn\.[0-9]{4}-[0-9]{2}\..").search
+
+
+def _is_iqn(name: str) -> bool:
+    r"""Whether Go finds ``iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$``.
+
+    Python's pattern would look on from each ``iqn.``, which takes the square of the length.
+    """
+    before_colons = _FORBIDDEN.split(name)[-1][:-1].split(":")[:-1]
+    return any(_has_date(text[len(text.rstrip(_NAMING)) :]) for text in before_colons)
+
+
+_INITIATORS: Final[Mapping[str, Callable[[str], object]]] = {
+    "iqn": _is_iqn,
     "eui": re.compile(r"eui.[A-Za-z0-9]{16}").fullmatch,
     "naa": re.compile(r"naa.[A-Za-z0-9]{32}").fullmatch,
 }
@@ -185,7 +200,7 @@ def _azure_disk(judge: Judge, value: Json, at: FieldPath) -> None:
 def check_mounts(judge: Judge, container: Json, path: FieldPath) -> None:
     """``ValidateVolumeMounts``. Kubernetes gives errors of some fields without the index of the mount."""
     devices = {text(device, "name"): text(device, "devicePath") for _, device in structs(container, "volumeDevices")}
-    seen: set[str] = set()
+    device_places, seen = set(devices.values()), set[str]()
     for index, mount in structs(container, "volumeMounts"):
         at, name, place = path.index(index), text(mount, "name"), text(mount, "mountPath")
         if not name:
@@ -199,7 +214,7 @@ def check_mounts(judge: Judge, container: Json, path: FieldPath) -> None:
         seen.add(place)
         if name in devices:
             judge.add(invalid(at.child("name"), name, "must not already exist in volumeDevices"))
-        if place in devices.values():
+        if place in device_places:
             judge.add(invalid(at.child("mountPath"), place, "must not already exist as a path in volumeDevices"))
         if not mount.keys() <= _PLAIN:
             _check_sub_paths(judge, mount, at, path)
@@ -239,8 +254,8 @@ def _check_modes(judge: Judge, container: Json, mount: Json, path: FieldPath) ->
 def check_devices(judge: Judge, container: Json, path: FieldPath) -> None:
     """``ValidateVolumeDevices``."""
     mounts = {text(mount, "name"): text(mount, "mountPath") for _, mount in structs(container, "volumeMounts")}
-    names: set[str] = set()
-    places: set[str] = set()
+    mount_places = set(mounts.values())
+    names, places = set[str](), set[str]()
     for index, device in structs(container, "volumeDevices"):
         at, name, place = path.index(index), text(device, "name"), text(device, "devicePath")
         _check_device_name(judge, name, at, names)
@@ -254,7 +269,7 @@ def check_devices(judge: Judge, container: Json, path: FieldPath) -> None:
             places.add(place)
         if name in mounts:
             judge.add(invalid(at.child("name"), name, "must not already exist in volumeMounts"))
-        if place in mounts.values():
+        if place in mount_places:
             judge.add(invalid(at.child("devicePath"), place, "must not already exist as a path in volumeMounts"))
 
 

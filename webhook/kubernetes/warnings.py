@@ -9,13 +9,15 @@ from typing import Any, Final
 from webhook.golang.errors import GoError
 from webhook.golang.names import label_value
 from webhook.golang.netip import parse_address
-from webhook.golang.strconv import quote
+from webhook.ground.budget import Budget
 from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.kubernetes.judge import DATA
 from webhook.kubernetes.metadata import APP_ARMOR, SECCOMP, SECCOMP_POD, all_containers
 from webhook.kubernetes.overlaps import LISTING, Warned, conflicting_ports, overlapping_paths
 from webhook.kubernetes.resources import fractional
+from webhook.kubernetes.shown import cut, shown
 from webhook.kubernetes.values import Json, field, number, quantities, structs, text, texts
+from webhook.schema.fielderror import ERRORS
 
 _LABELS: Final[dict[str, str]] = DATA["deprecatedLabels"]
 _VOLUMES: Final[dict[str, str]] = DATA["deprecatedVolumes"]
@@ -31,14 +33,27 @@ _NO_POD: Final = "a null labelSelector results in matching no pod"
 _BYTES: Final = ("memory", "ephemeral-storage")
 
 
-def warned(kind: str, value: Any, path: FieldPath = ROOT, *, part: bool = False) -> list[tuple[str, str]]:
-    """Kubernetes' warnings of a value of this type: the path, and the text. ``part`` as for ``validate``."""
+def warned(
+    kind: str, value: Any, path: FieldPath = ROOT, *, part: bool = False, budget: Budget | None = None
+) -> list[tuple[str, str]]:
+    """Kubernetes' warnings of a value of this type: the path, and the text; at most :data:`ERRORS`.
+
+    ``part`` as for ``validate``. The texts spend the ``budget``.
+    """
     if kind not in _KINDS or not isinstance(value, dict):
         return []
     warnings = _KINDS[kind](value, path)
     if not part and kind in _KINDS_OF_WHOLES:
         warnings = chain(warnings, _KINDS_OF_WHOLES[kind](value, path))
-    return [(str(field or path), text) for field, text, is_certain in warnings if is_certain or not part]
+    placed: list[tuple[str, str]] = []
+    for place, sentence, is_certain in warnings:
+        if is_certain or not part:
+            placed.append((str(place or path), sentence))
+            if budget is not None:
+                budget.write(sentence, placed[-1][0])
+            if len(placed) == ERRORS:
+                break
+    return placed
 
 
 def template_warnings(template: Json, at: FieldPath) -> Iterator[Warned]:
@@ -142,12 +157,12 @@ def _term(term: Json, path: FieldPath, *, values: bool = False) -> Iterator[Warn
             yield own.child("key"), f"{key} is {_LABELS[key]}", True
         for place, value in enumerate(texts(requirement, "values") if values else []):
             for problem in label_value(value):
-                yield own.child("values").index(place), f"{value} is invalid, {problem}", True
+                yield own.child("values").index(place), f"{cut(value)} is invalid, {problem}", True
 
 
 def volume_warnings(volume: Json, at: FieldPath) -> Iterator[Warned]:
     """Sources that are gone, fractions of a byte, files that hide others."""
-    for key in volume.keys() & _VOLUMES.keys():
+    for key in _VOLUMES if not _VOLUMES.keys().isdisjoint(volume) else ():
         if field(volume, key) is not None:
             yield at.child("storageOS" if key == "storageos" else key), _VOLUMES[key], True
     if "ephemeral" in volume:
@@ -163,7 +178,7 @@ def _claim_warnings(volume: Json, at: FieldPath) -> Iterator[Warned]:
         storage = quantities(field(claim, "resources") or {}, kind).get("storage")
         if storage is not None and fractional(storage):
             path = at.child("ephemeral", "volumeClaimTemplate", "spec", "resources", kind).key("storage")
-            yield path, f"fractional byte value {quote(str(storage))} is invalid, must be an integer", True
+            yield path, f"fractional byte value {shown(str(storage))} is invalid, must be an integer", True
 
 
 def _repeated(spec: Json, at: FieldPath) -> Iterator[Warned]:
@@ -172,7 +187,7 @@ def _repeated(spec: Json, at: FieldPath) -> Iterator[Warned]:
         for index, item in structs(spec, key):
             value = text(item, name)
             if value in seen:
-                yield at.child(key).index(index).child(name), f"duplicate {noun} {quote(value)}", False
+                yield at.child(key).index(index).child(name), f"duplicate {noun} {shown(value)}", False
             seen.add(value)
             if key == "imagePullSecrets" and not value:
                 yield at.child(key).index(index).child("name"), 'invalid empty name ""', True
@@ -213,7 +228,7 @@ def hidden_variables(container: Json, at: FieldPath) -> Iterator[Warned]:
         reference = f"$({name})"
         extends = reference in value and value != reference and field(variable, "valueFrom") is None
         if name in seen and not extends:
-            why = f"hides previous definition of {quote(name)}, which may be dropped when using apply"
+            why = f"hides previous definition of {shown(name)}, which may be dropped when using apply"
             yield at.child("env").index(index), why, False
         seen.add(name)
 
@@ -222,7 +237,7 @@ def _fractions(amounts: Json, path: FieldPath) -> Iterator[Warned]:
     for name in _BYTES:
         amount = amounts.get(name)
         if amount is not None and fractional(amount):
-            yield path.key(name), f"fractional byte value {quote(str(amount))} is invalid, must be an integer", True
+            yield path.key(name), f"fractional byte value {shown(str(amount))} is invalid, must be an integer", True
 
 
 def _address(value: str, path: FieldPath) -> Iterator[Warned]:
@@ -231,7 +246,7 @@ def _address(value: str, path: FieldPath) -> Iterator[Warned]:
     except GoError:
         return
     if ":" in value and printed != value:
-        yield path, f"IPv6 address {quote(value)} should be in RFC 5952 canonical format ({quote(printed)})", True
+        yield path, f"IPv6 address {shown(value)} should be in RFC 5952 canonical format ({shown(printed)})", True
 
 
 _KINDS: Final[Mapping[str, Callable[[Json, FieldPath], Iterator[Warned]]]] = {

@@ -197,7 +197,7 @@ def _fill(
     scope: PolicyScope | None = None
     rules, progress = defaults, True
     while progress:
-        budget.spend(len(rules), "defaults")
+        budget.spend(len(rules), "rules of defaults")
         progress, only_leaves = False, rules is defaults
         for rule in rules:
             parent = rule.path.parent(current)

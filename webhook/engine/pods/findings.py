@@ -6,18 +6,17 @@ It is a source of findings of its own: the API server does not give it for a cus
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from webhook.admission import Cause, Warn, cut_end
 from webhook.engine.findings import MAX_FINDINGS, MESSAGE, Findings
-from webhook.engine.options import Options
 from webhook.engine.pods.seen import RIGHT
-from webhook.engine.pods.whole import JudgedPod, PodFault
+from webhook.engine.pods.whole import JudgedPod, KubernetesJudge, PodFault
+from webhook.engine.review import ObjectReview, Subject
 from webhook.facts import Wholes
-from webhook.kubernetes import Place, Spot, parts, spots, validate, warned
-from webhook.policy import Prepared, Profile
-from webhook.schema import FieldError
+from webhook.kubernetes import Place, parts, spots
+from webhook.policy import Profile
 
 REFUSED: Final = "KP001"
 """Kubernetes refuses the pods."""
@@ -27,47 +26,39 @@ WARNED: Final = "KP002"
 
 POD_CODES: Final = (REFUSED, WARNED)
 
-WholesOf = Callable[[dict[str, Any]], Wholes]
-"""The pods that an operator makes of an object."""
 _NO_WHOLES: Final = Wholes(())
 
-_INDEX: Final = re.compile(r"\[[0-9]+\]")
 _LAST_INDEX: Final = re.compile(r"\[[0-9]+\]\Z")
 
 
-def pod_findings(
-    prepared: Prepared,
-    obj: dict[str, Any],
-    old: dict[str, Any] | None,
-    refused: Collection[str],
-    options: Options,
-    wholes: WholesOf | None,
-) -> Findings | None:
-    """Findings about the pods of an object, :data:`MAX_FINDINGS` of each sort; None without pods. ``old`` is stored.
+def pod_findings(subject: Subject) -> Findings | None:
+    """Findings about the pods of an object, :data:`MAX_FINDINGS` of each sort; None without pods.
 
     What Kubernetes refuses is a denial under the strict profile, unless the stored object has the same fault, and a
-    warning under others. Nothing is said of fields that the schema has ``refused``, or of the items of such a list.
-    ``wholes`` makes the pods of an object and of those that complete it; None if nothing does.
+    warning under others. Nothing is said of fields that the schema has refused, or of the items of such a list.
+
+    Raises:
+        SpentError, DeadlineExceeded: from the budget of the review.
     """
-    place = prepared.pods
+    review, refused = subject.review, subject.refused
+    place = review.prepared.pods
     if place is None:
         return None
-    owner, old_faults = prepared.policy.pod_owner, None
-    faults, warnings = _judged(place, obj, owner, wholes)
+    faults, warnings = _judged(review, place, subject.obj)
     if not faults and not warnings:
         return None
-    findings = Findings()
+    findings, old_faults = Findings(), None
     for fault in faults:
         if fault.field in refused or _LAST_INDEX.sub("", fault.field) in refused:
             continue
         text = cut_end(fault.text, MESSAGE)
-        if options.profile is not Profile.STRICT:
+        if review.options.profile is not Profile.STRICT:
             findings.warnings.append(Warn(fault.field, text, REFUSED))
             continue
         if old_faults is None:
-            stored = [] if old is None else _judged(place, old, owner, wholes)[0]
-            old_faults = frozenset(map(_unplaced, stored))
-        if _unplaced(fault) in old_faults:
+            stored = [] if subject.old is None else _judged(review, place, subject.old)[0]
+            old_faults = frozenset([fault.unplaced() for fault in stored])
+        if fault.unplaced() in old_faults:
             why = f"{text} (not refused, because this update does not change it)"
             findings.notices.append(Warn(fault.field, why, REFUSED))
         else:
@@ -78,26 +69,26 @@ def pod_findings(
     return findings
 
 
-def _judged(
-    place: Place, obj: dict[str, Any], owner: str, wholes: WholesOf | None
-) -> tuple[list[PodFault], list[tuple[str, str]]]:
+def _judged(review: ObjectReview, place: Place, obj: dict[str, Any]) -> tuple[list[PodFault], list[tuple[str, str]]]:
     """What Kubernetes refuses, and what it warns of. An object whose pods were right is not judged again."""
-    written = parts(place, obj)
-    merged = _NO_WHOLES if wholes is None else wholes(obj)
+    written, owner, wholes = parts(place, obj), review.prepared.policy.pod_owner, review.kind.wholes
+    has_view = wholes is not None and review.options.references
+    merged = wholes(obj, review.view, review.options.settings) if wholes is not None and has_view else _NO_WHOLES
     if written is None and not merged.pods:
         return [], []
     key = RIGHT.key(owner, merged.read, written)
     if RIGHT.has(key, place, merged.other):
         return [], []
-    pods = [JudgedPod(whole, owner) for whole in merged.pods]
-    faults, warnings = _of_parts_and_pods(place, obj, owner, pods)
+    judge = KubernetesJudge(owner, review.budget)
+    pods = [JudgedPod(whole, judge) for whole in merged.pods]
+    faults, warnings = _of_parts_and_pods(place, obj, judge, pods)
     if not faults and not warnings and not any(pod.uses_volumes for pod in pods):
         RIGHT.add(key, place, merged.other)
     return faults, warnings
 
 
 def _of_parts_and_pods(
-    place: Place, obj: dict[str, Any], owner: str, pods: Sequence[JudgedPod]
+    place: Place, obj: dict[str, Any], judge: KubernetesJudge, pods: Sequence[JudgedPod]
 ) -> tuple[list[PodFault], list[tuple[str, str]]]:
     """What Kubernetes says of the parts, and then of the ``pods``. After :data:`MAX_FINDINGS` it is not asked further.
 
@@ -108,9 +99,9 @@ def _of_parts_and_pods(
     right = {pod.whole.path for pod in pods if pod.is_right}
     for spot in spots(place, obj):
         if str(spot.path) not in right:
-            errors, of_part = _of_part(spot, owner)
-            faults += [PodFault(error.type, error.field, error.body()) for error in errors]
-            warnings += of_part
+            faults += [PodFault.of(error) for error in judge.errors_of_part(spot)]
+            if len(warnings) < MAX_FINDINGS:
+                warnings += judge.warnings_of_part(spot)
             if len(faults) >= MAX_FINDINGS:
                 return faults, warnings
     of_parts = {(fault.field, fault.text) for fault in faults}.union(warnings)
@@ -118,15 +109,3 @@ def _of_parts_and_pods(
         faults += dict.fromkeys(pod.faults(of_parts))
         warnings += dict.fromkeys(pod.warnings_besides(of_parts))
     return faults, warnings
-
-
-def _of_part(spot: Spot, owner: str) -> tuple[list[FieldError], list[tuple[str, str]]]:
-    """The errors and the warnings of a part."""
-    kind, runners, part = spot.place.kind, spot.place.runners, not spot.place.whole
-    errors = validate(kind, spot.value, spot.path, part=part, templates=True, owner=owner, runners=runners)
-    return errors, warned(kind, spot.value, spot.path, part=part)
-
-
-def _unplaced(fault: PodFault) -> tuple[str, str, str]:
-    """A fault without the indexes of its field: an item of a list may move."""
-    return fault.reason, _INDEX.sub("[]", fault.field), fault.text
