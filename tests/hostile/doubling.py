@@ -7,9 +7,10 @@ within itself is not counted; ``make hostile`` measures time as well.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, partial
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -18,6 +19,7 @@ from tests.hostile import bodies
 from tests.hostile.attacks import Change
 from tests.hostile.bodies import Json
 from tests.hostile.places import Place, Schema, kind_of, places
+from tests.hostile.timing import Call
 from webhook import engine
 from webhook.admission import GroupVersionKind, group_version, review
 from webhook.catalog import KnownKind
@@ -82,7 +84,18 @@ class Case:
     known: KnownKind
     make: Callable[[int], tuple[Json, list[Json]]] = field(repr=False)
 
-    def steps(self, count: int, call: str = "validate", change: Change = "CREATE", rounds: int = 1) -> int:
+    def ratio(self, count: int, call: Call = "validate", change: Change = "CREATE") -> float:
+        """How many times the steps of a length twice the length takes.
+
+        Where it is more than :data:`MOST`, twice that is tried as well, and the smaller of both counts: a limit between
+        two lengths is not a square.
+        """
+        steps = [self.steps(count, call, change), self.steps(2 * count, call, change)]
+        if steps[1] > MOST * steps[0]:
+            steps.append(self.steps(4 * count, call, change))
+        return min(after / before for before, after in pairwise(steps))
+
+    def steps(self, count: int, call: Call = "validate", change: Change = "CREATE", rounds: int = 1) -> int:
         """The calls of functions of one review, the last of some in the same view."""
         obj, others = self.make(count)
         old = {"CREATE": None, "UPDATE same": obj, "UPDATE other": _reordered(obj)}[change]
@@ -101,7 +114,7 @@ def _reordered(obj: Json) -> Json:
     return {**obj, "spec": turned(obj.get("spec"))}
 
 
-def steps_of(call: str, body: bytes, view: MemoryView) -> int:
+def steps_of(call: Call, body: bytes, view: MemoryView) -> int:
     """The calls of functions from the body to the reply."""
     decide = engine.mutate if call == "mutate" else engine.validate
     count = 0
@@ -114,7 +127,7 @@ def steps_of(call: str, body: bytes, view: MemoryView) -> int:
     sys.setprofile(note)
     try:
         version, request = review.decode(body)
-        review.encode("validate", version, request, decide(request, bodies.loaded(), view))
+        review.encode(call, version, request, decide(request, bodies.loaded(), view))
     finally:
         sys.setprofile(before)
     return count
@@ -127,12 +140,22 @@ def grown(gvk: GroupVersionKind) -> list[Place]:
     return [place for place in found if kind_of(place.schema) in {"list", "map"} and place.steps[0] != "status"]
 
 
-def alone(known: KnownKind) -> Iterator[Case]:
-    """An object with one list or map that grows."""
-    good = bodies.good(known)
+Grown = tuple[str | int, bytes]
+"""What is the same at all places where one list occurs: its name and its schema."""
+
+
+def likeness(place: Place) -> Grown:
+    return place.steps[-1], orjson.dumps(place.schema)
+
+
+def alone(known: KnownKind, texts: Iterable[str] = TEXTS, tried: set[Any] | None = None) -> Iterator[Case]:
+    """An object with one list or map that grows; without those that were ``tried``, which are added."""
+    good, tried = bodies.good(known), set() if tried is None else tried
     for place in grown(known.gvk):
-        for text in TEXTS:
-            yield Case(f"{place}: {text}", known, partial(_alone, good, place, text))
+        if likeness(place) not in tried:
+            for text in texts:
+                yield Case(f"{place}: {text}", known, partial(_alone, good, place, text))
+    tried.update(map(likeness, grown(known.gvk)))
 
 
 def _alone(good: Json, place: Place, text: str, count: int) -> tuple[Json, list[Json]]:
@@ -149,6 +172,11 @@ class Pair(NamedTuple):
 
     def __str__(self) -> str:
         return f"{bodies.name_of(self.known)} beside {self.other.kind}"
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        """The kind of the other."""
+        return GroupVersionKind(*group_version(self.others[-1]["apiVersion"]), self.other.kind)
 
 
 VARIANTS: Final = 3
@@ -181,23 +209,26 @@ def pairs() -> list[Pair]:
 _SPECIAL: Final = {"oldObject", "oldSpec", "settings", "release", "unstamped"}
 
 
-def beside(pair: Pair) -> Iterator[Case]:
-    """Very many others; one other that grows; and both at the same place."""
+def beside(pair: Pair, texts: Iterable[str] = TEXTS, tried: set[Any] | None = None) -> Iterator[Case]:
+    """Very many others; one other that grows; and both at the same place. ``tried`` as in :func:`alone`."""
     yield Case("very many", pair.known, partial(_many, pair))
-    gvk = GroupVersionKind(*group_version(pair.others[-1]["apiVersion"]), pair.other.kind)
+    tried, gvk = set() if tried is None else tried, pair.gvk
     if gvk not in bodies.loaded().kinds:
         return
-    same: dict[Any, list[Place]] = {}
+    same: dict[Grown, list[Place]] = {}
     for place in grown(pair.known.gvk):
-        same.setdefault((place.steps[-1], orjson.dumps(place.schema)), []).append(place)
+        same.setdefault(likeness(place), []).append(place)
     for place in grown(gvk):
-        mine = same.get((place.steps[-1], orjson.dumps(place.schema)), [])
-        nearest = max(mine, key=lambda each: _alike(each, place), default=None)
-        for text in TEXTS:
+        key = (pair.known.api, likeness(place), likeness(place) in same)
+        if key in tried:
+            continue
+        nearest = max(same.get(likeness(place), ()), key=lambda each: _alike(each, place), default=None)
+        for text in texts:
             yield Case(f"{place} of the other: {text}", pair.known, partial(_beside, pair, place, text, None))
             if nearest is not None:
                 name = f"{nearest} and {place} of the other: {text}"
                 yield Case(name, pair.known, partial(_beside, pair, place, text, nearest))
+    tried.update((pair.known.api, likeness(place), likeness(place) in same) for place in grown(gvk))
 
 
 def _alike(one: Place, other: Place) -> int:

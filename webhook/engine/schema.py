@@ -19,6 +19,9 @@ from webhook.schema import RULES_NOT_RUN, FieldError
 
 _INDEX: Final = re.compile(r"\[\d+\]")
 
+_REMARK: Final = 8
+"""Steps of the finding about an unknown field."""
+
 MAX_SUGGESTIONS: Final = 100
 """Suggest spellings for at most this many unknown fields: each takes 50 µs, and all warnings share 4 KiB."""
 
@@ -80,6 +83,7 @@ def _remarks(subject: Subject, findings: Findings, *, offline: bool) -> Iterator
     kind = subject.review.kind
     words = {word for finding in findings for word in finding.message.split()}
     for index, path in enumerate(subject.unknown):
+        subject.review.budget.spend(_REMARK, path)
         place = _INDEX.sub("[*]", path)
         if new_name := kind.policy.renamed.get(place):
             yield path, f"; its name is now {new_name}"

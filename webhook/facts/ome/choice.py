@@ -108,16 +108,20 @@ _INDEXES: Final = {behaviour: RuntimeIndex(ranking.sorts) for behaviour, ranking
 
 def selection_of(service: dict[str, Any], view: ClusterView, settings: Settings) -> Selection:
     """The choice for a service, even if it names a runtime, with the reasons against the others."""
-    namespace, name, model = (
-        namespace_of(service),
-        text(service, "spec", "model", "name"),
-        model_of(service, view, settings),
-    )
+    namespace, model = namespace_of(service), model_of(service, view, settings)
     if model is None:
+        name = text(service, "spec", "model", "name")
         return Selection(error=f"No BaseModel or ClusterBaseModel with the name: {name}")
-    lists, accelerators = runtime_lists(view, namespace), accelerators_of(service)
-    found = select(model.spec, runtimes_in(lists), namespace, settings.ome, accelerators, name, explain=True)
-    return _completed(found, model, settings.ome, lists)
+    return explained_choice(model, settings.ome, namespace, runtime_lists(view, namespace), accelerators_of(service))
+
+
+def explained_choice(
+    model: Found, behaviour: Behaviour, namespace: str, lists: RuntimeLists, accelerators: frozenset[str] = frozenset()
+) -> Selection:
+    """The choice among the runtimes of some lists of services of a namespace, with the reasons against the others."""
+    name, runtimes = text(model.object, "metadata", "name"), runtimes_in(lists)
+    selection = select(model.spec, runtimes, namespace, behaviour, accelerators, name, explain=True)
+    return _completed(selection, model, behaviour, lists)
 
 
 def choice(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from sys import intern
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.claims import MISSING_CLAIMS, missing_claims
 from webhook.facts.fact import BOOLEAN, INTEGER, NAMES, STRING, STRINGS, Fact, cut_middle, fields
 from webhook.facts.nodes import Memo, at, items, mapping, namespace_of, text, whole
-from webhook.facts.ome.choice import accelerators_of, choice, model_of, preferred, selection_of
+from webhook.facts.ome.choice import accelerators_of, choice, explained_choice, model_of, preferred, selection_of
 from webhook.facts.ome.lookup import Found, find_model, find_runtime, runtime_lists
 from webhook.facts.ome.notation import DEFAULTS, prometheus_error, query_error, range_of, scenario_fits
 from webhook.facts.ome.runtimes import (
@@ -61,7 +62,18 @@ _CHOICES: Final = Memo(
 
 def _refusal(service: dict[str, Any], view: ClusterView, settings: Settings) -> str:
     """Why no runtime can be chosen. A separate fact, because it takes long and only a message reads it."""
-    return selection_of(service, view, settings).error
+    model, namespace = model_of(service, view, settings), namespace_of(service)
+    if model is None or accelerators_of(service):
+        return selection_of(service, view, settings).error
+    return _REFUSALS(model.object, settings.ome, intern(namespace), *runtime_lists(view, namespace))
+
+
+_REFUSALS: Final = Memo(
+    lambda model, behaviour, namespace, *lists: (
+        explained_choice(Found(text(model, "kind"), model), behaviour, namespace, lists).error
+    ),
+    limit=256,
+)
 
 
 def _model(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:

@@ -1,0 +1,113 @@
+"""Everything that says what is wrong with an object spends its budget: none can take long without being noticed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import pytest
+
+from tests.kinds import known_kind
+from tests.shared import ROOT
+from webhook import catalog
+from webhook.admission import Request
+from webhook.cluster import Kind, MemoryView
+from webhook.engine import Options, mutate, validate
+from webhook.engine.decisions import _stamped
+from webhook.engine.filling.defaulting import normalise
+from webhook.engine.findings import Findings
+from webhook.engine.pods.findings import pod_findings
+from webhook.engine.review import ObjectReview, Subject
+from webhook.engine.rules import validate_rules
+from webhook.engine.schema import add_unknown_fields
+from webhook.ground.budget import SpentError
+
+LOADED = catalog.load()
+RUNTIME = known_kind("ServingRuntime", LOADED)
+OBJECT: Final[dict[str, Any]] = {
+    "apiVersion": "ome.io/v1beta1",
+    "kind": "ServingRuntime",
+    "metadata": {"name": "a", "namespace": "b"},
+    "spec": {
+        "supportedModelFormats": [{"name": "x", "modelFormat": {"name": "x", "version": "1"}, "autoSelect": True}],
+        "engineConfig": {"runner": {"name": "_", "image": "a", "env": [{"name": "="}]}, "nowhere": 1},
+    },
+}
+
+
+def subject(review: ObjectReview) -> Subject:
+    return Subject(review, review.obj, None, catalog.NOTHING_ASIDE, ["spec.engineConfig.nowhere"])
+
+
+def of_rules(review: ObjectReview) -> object:
+    return validate_rules(subject(review), review.scope(review.obj, None))
+
+
+def of_fact(review: ObjectReview) -> object:
+    return review.scope(review.obj, None).fact("overlaps")
+
+
+SOURCES: Final[dict[str, Callable[[ObjectReview], object]]] = {
+    "validate_rules": of_rules,
+    "pod_findings": lambda review: pod_findings(subject(review)),
+    "add_unknown_fields": lambda review: add_unknown_fields(subject(review), Findings()),
+    "normalise": normalise,
+    "fact": of_fact,
+    "the view": lambda review: review.view.list(Kind("ome.io", "ServingRuntime")),
+    "_stamped": _stamped,
+}
+"""All that looks at an object, or makes a text about it, as often as it has parts."""
+
+BOUNDED: Final = {
+    "validate_schema": "the judgement spends its bytes before; its rules spend a step for each round of a loop",
+    "metadata_errors": "the judgement spends its bytes before",
+    "missing_spec": "it is one warning",
+    "refusal_of": "it is one cause",
+    "fault_cause": "it is one cause",
+    "refusals_as_warnings": "there are as many as causes",
+    "tolerated": "there are as many as causes",
+    "with_findings": "there are as many as causes",
+}
+"""What returns findings and does not spend by itself, and why it needs not to."""
+
+
+def a_review(steps: int) -> ObjectReview:
+    request = Request(RUNTIME.gvk, RUNTIME.plural, "CREATE", OBJECT, name="a", namespace="b")
+    return ObjectReview.of(RUNTIME, request, LOADED, MemoryView([OBJECT] * 2), Options(steps=steps))
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_source_of_findings_spends_the_budget(source: str) -> None:
+    with pytest.raises(SpentError):
+        SOURCES[source](a_review(0))
+    SOURCES[source](a_review(10_000))
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+def test_an_object_whose_budget_is_spent_is_refused_with_its_place(steps: int) -> None:
+    request = Request(RUNTIME.gvk, RUNTIME.plural, "CREATE", OBJECT, name="a", namespace="b")
+    call = partial(validate, request, LOADED, MemoryView([OBJECT]), Options(steps=steps))
+    (cause,) = call().causes
+    assert cause.refusal is not None
+    assert (cause.refusal.code, cause.reason) == (413, "FieldValueTooMany")
+    assert f"more than {steps:,} steps" in cause.message
+    assert "they ended at" in cause.message
+    assert mutate(request, LOADED, MemoryView([OBJECT]), Options(steps=steps)).object == OBJECT
+
+
+def test_each_function_of_the_engine_that_returns_findings_is_a_source() -> None:
+    """One that is new comes into a table above: it spends, or what it does has a bound."""
+    returning = set()
+    for file in (ROOT / "webhook/engine").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and _is_about_findings(node):
+                returning.add(node.name)
+    assert returning <= SOURCES.keys() | BOUNDED.keys()
+
+
+def _is_about_findings(function: ast.FunctionDef) -> bool:
+    given = [each.annotation for each in (*function.args.args, *function.args.kwonlyargs)]
+    shown = " ".join(ast.unparse(each) for each in (*given, function.returns) if each is not None)
+    return any(word in shown for word in ("Findings", "Cause", "Warn"))
