@@ -69,7 +69,6 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.facts.aim": "the algorithms of an API, which its projection follows",
         "webhook.facts.llmkube": "as it",
         "webhook.facts.ome": "as it",
-        "webhook.facts.knowledge": "what is known of an API in Python",
         "webhook.facts.nodes": "values at paths of an object of any shape",
         "webhook.facts.reference": "facts by data",
         "webhook.facts.settings": "which behaviour of an API to follow",

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.claims import MISSING_CLAIMS, missing_claims
 from webhook.facts.fact import BOOLEAN, INTEGER, STRING, STRINGS, Fact, cut_middle, fields
 from webhook.facts.nodes import at, items, mapping, namespace_of, text, whole
 from webhook.facts.ome.choice import preferred, selection_of
-from webhook.facts.ome.lookup import Found, find_model, find_runtime
+from webhook.facts.ome.lookup import MISSING_CLAIMS, Found, find_model, find_runtime, missing_claims
 from webhook.facts.ome.notation import DEFAULTS, prometheus_error, query_error, range_of, scenario_fits
 from webhook.facts.ome.runtimes import (
     configuration_error,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.knowledge import Fetched, Knowledge, Table
+from webhook.facts.fact import Fetched, Knowledge, Table
 from webhook.facts.nodes import at, text
 from webhook.facts.ome.choice import comparison, selection_of
 from webhook.facts.ome.facts import FACTS

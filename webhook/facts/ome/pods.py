@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.knowledge import Whole, Wholes
+from webhook.facts.fact import Whole, Wholes
 from webhook.facts.nodes import at, items, mapping, namespace_of, text
 from webhook.facts.ome.choice import preferred
 from webhook.facts.ome.lookup import Found, find_runtime
