@@ -53,10 +53,7 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.cli.shell.running": "the parser of all commands, for the site",
     },
     "webhook.cluster": {
-        "webhook.cluster.backoff": "the waits between attempts, of every thread",
         "webhook.cluster.connection": "what connects to a cluster is imported by name",
-        "webhook.cluster.events": "connects to a cluster",
-        "webhook.cluster.issuer": "connects to a cluster",
         "webhook.cluster.live": "connects to a cluster",
         "webhook.cluster.view": "the one protocol that facts know",
     },

@@ -22,8 +22,7 @@ from webhook.cli.scan.cluster import Cluster
 from webhook.cli.scan.judging import Scan
 from webhook.cluster import api as cluster_api
 from webhook.cluster.api import Reader
-from webhook.cluster.resource import APIResource
-from webhook.cluster.view import Kind
+from webhook.cluster.view import APIResource, Kind
 from webhook.facts import WATCHED
 from webhook.facts.settings import DEFAULT_SETTINGS
 

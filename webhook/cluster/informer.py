@@ -6,17 +6,15 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.cluster.api import ApiError, Reader
-from webhook.cluster.backoff import backoff
-from webhook.cluster.questions import find
-from webhook.cluster.reflector import FIRST_WAIT, LONGEST_WAIT, Reflector
-from webhook.cluster.resource import APIResource, Key
+from webhook.cluster.readthrough import find
+from webhook.cluster.reflector import FIRST_WAIT, LONGEST_WAIT, Reflector, backoff
 from webhook.cluster.store import Store, light
-from webhook.cluster.view import Kind
+from webhook.cluster.view import APIResource, Key, Kind
 
 log = logging.getLogger("modelgate")
 
@@ -243,3 +241,12 @@ def _same(before: dict[str, Any] | None, after: dict[str, Any]) -> bool:
     """Whether a list or watch brings a version that is held already."""
     version = after["metadata"].get("resourceVersion")
     return before is not None and version is not None and before["metadata"].get("resourceVersion") == version
+
+
+def join(threads: Iterable[threading.Thread], seconds: float) -> None:
+    """Wait for all threads to end, and log those that do not."""
+    end = time.monotonic() + seconds
+    for thread in threads:
+        thread.join(max(0.0, end - time.monotonic()))
+        if thread.is_alive():
+            log.warning("%s did not end within %.0f s", thread.name, seconds)

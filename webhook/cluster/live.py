@@ -8,16 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
-from webhook.admission.errors import Fault, NotReady, Unavailable
+from webhook.admission.errors import Fault, Unavailable
 from webhook.cluster.api import ApiError, Reader
-from webhook.cluster.backoff import join
-from webhook.cluster.connection import NoConnection, connect
-from webhook.cluster.informer import Following, Informer
-from webhook.cluster.questions import MIN_TIMEOUT, ask, find
-from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, Reference
-from webhook.cluster.resource import APIResource, Key
+from webhook.cluster.connection import connected
+from webhook.cluster.informer import Following, Informer, join
+from webhook.cluster.readthrough import MIN_TIMEOUT, ClusterAnswer, ClusterQuestion, Reference, ask, find
 from webhook.cluster.store import RecentAnswers, light
-from webhook.cluster.view import Freshness, Kind
+from webhook.cluster.view import APIResource, Freshness, Key, Kind
 
 __all__ = ["STALE", "LiveView", "live_view", "reader"]
 
@@ -172,21 +169,10 @@ def _of_facts(question: ClusterQuestion) -> TypeGuard[Reference]:
 
 
 def reader(kubeconfig: Path | None) -> Reader:
-    """The reading verbs over :func:`webhook.cluster.connection.connect`.
-
-    Raises:
-        NotReady: no valid configuration for a connection was found.
-    """
-    try:
-        return Reader(connect(kubeconfig))
-    except (NoConnection, OSError) as error:
-        raise NotReady(f"cannot connect to the API server: {error}") from error
+    """The reading verbs over :func:`webhook.cluster.connection.connected`; raises NotReady."""
+    return Reader(connected(kubeconfig))
 
 
 def live_view(kubeconfig: Path | None, watched: Iterable[Kind], stale: float) -> LiveView:
-    """A view over :func:`reader`, not started yet.
-
-    Raises:
-        NotReady: no valid configuration for a connection was found.
-    """
+    """A view over :func:`reader`, not started yet."""
     return LiveView(reader(kubeconfig), watched, stale)
