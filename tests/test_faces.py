@@ -79,7 +79,7 @@ FACES: dict[str, dict[str, str]] = {
     "webhook.library": {
         "webhook.library.apiserver": "the API server's part of a request, for files",
         "webhook.library.unknown": "values that Flux substitutes or SOPS encrypts",
-        "webhook.library.choices": "settings and profiles, checked",
+        "webhook.library.given": "settings and profiles, checked",
         "webhook.library.explained": "the origin of each field, for `explain`",
         "webhook.library.findings": "the findings and their codes",
         "webhook.library.verdict": "what is said of one object, for the reports",

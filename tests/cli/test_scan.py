@@ -17,7 +17,7 @@ from tests.definitions import FETCHED, definitions
 from tests.reconciler.apiserver import ApiServer
 from tests.shared import ROOT, shared
 from webhook.cli import main
-from webhook.cli.scan import openreports, table
+from webhook.cli.scan import table
 from webhook.cli.scan.cluster import Cluster
 from webhook.cli.scan.judging import Scan
 from webhook.cluster import api as cluster_api
@@ -287,7 +287,7 @@ def test_a_report_belongs_to_its_object(server: ApiServer) -> None:
     stored = server.put("models", model("m", REFUSED))
     scan, _ = scanned(server)
     text = io.StringIO()
-    openreports.write(scan.judged(), scan.rules, text)
+    table.write_reports(scan.judged(), scan.rules, text)
     (report,) = yaml.safe_load_all(text.getvalue())
     assert (report["kind"], report["metadata"]["namespace"]) == ("Report", "ml")
     assert report["metadata"]["name"] == f"modelgate-{stored['metadata']['uid']}"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.shared import shared
 from webhook import catalog, engine
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.cluster import MemoryView
 from webhook.facts.ome.choice import awaited as awaited_fields
 from webhook.facts.ome.lookup import Found, RuntimeIndex, runtimes_for

@@ -4,10 +4,19 @@
 own: import them by name.
 """
 
-from webhook.admission.decision import Cause, Decision, Default, Refusal, Warn, labels
-from webhook.admission.plain import cut_end, one_line
-from webhook.admission.request import GroupVersionKind, Request, group_version
+from webhook.admission.decision import (
+    Cause,
+    Decision,
+    Default,
+    GroupVersionKind,
+    Refusal,
+    Request,
+    Warn,
+    group_version,
+    labels,
+)
 from webhook.admission.stamp import Stamp
+from webhook.admission.status import cut_end, one_line
 
 __all__ = [
     "Cause",

@@ -1,6 +1,6 @@
 """The kinds that Modelgate covers: definitions, policies, releases and installed forms, as one digested catalog.
 
-A folder of data is loaded (``shipped``, ``userfolders``), compiled when a kind is first met, and put under the releases
+A folder of data is loaded (``folders``), compiled when a kind is first met, and put under the releases
 that run (``releases``, ``operators``) and the definitions that a cluster has (``installed``). ``applies`` says which
 rules hold then.
 """

@@ -16,7 +16,7 @@ from webhook.cli.input.flags import FAILING, add_output, add_paths, add_rules
 from webhook.cli.report import BY_FILE, FORMATS, rendered, text
 from webhook.cli.report.codes import known_codes
 from webhook.cli.report.text import Style
-from webhook.cli.scan import openreports, table
+from webhook.cli.scan import table
 from webhook.cli.scan.cluster import Cluster
 from webhook.cli.scan.files import Files
 from webhook.cli.scan.judging import Scan, Source
@@ -105,7 +105,7 @@ def _kinds(words: Iterable[str], rules: Ruling) -> Collection[str]:
 def _print(scan: Scan, options: argparse.Namespace, failing: Collection[Severity]) -> None:
     style = Style.of(options.color, sys.stdout)
     if options.output == "openreports":
-        openreports.write(scan.judged(), scan.rules, sys.stdout)
+        table.write_reports(scan.judged(), scan.rules, sys.stdout)
     elif options.output == "table":
         for line in table.lines(scan.judged(), style, verbose=options.verbose, width=terminal_width()):
             print(line)
