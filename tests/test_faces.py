@@ -67,7 +67,6 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.facts.llmkube": "as it",
         "webhook.facts.ome": "as it",
         "webhook.facts.nodes": "values at paths of an object of any shape",
-        "webhook.facts.reference": "facts by data",
         "webhook.facts.settings": "which behaviour of an API to follow",
     },
     "webhook.ground": {

@@ -18,8 +18,8 @@ from tests.reconciler.apiserver import ApiServer
 from tests.shared import ROOT, shared
 from webhook.cli import main
 from webhook.cli.scan import table
-from webhook.cli.scan.cluster import Cluster
 from webhook.cli.scan.judging import Scan
+from webhook.cli.scan.sources import Cluster
 from webhook.cluster import api as cluster_api
 from webhook.cluster.api import Reader
 from webhook.cluster.view import APIResource, Kind

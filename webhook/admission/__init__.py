@@ -15,7 +15,6 @@ from webhook.admission.decision import (
     group_version,
     labels,
 )
-from webhook.admission.stamp import Stamp
 from webhook.admission.status import cut_end, one_line
 
 __all__ = [
@@ -25,7 +24,6 @@ __all__ = [
     "GroupVersionKind",
     "Refusal",
     "Request",
-    "Stamp",
     "Warn",
     "cut_end",
     "group_version",

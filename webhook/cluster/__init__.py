@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from webhook.cluster.view import APIResource, ClusterView, Freshness, Key, Kind, MemoryView
+from webhook.cluster.view import APIResource, ClusterView, Key, Kind, MemoryView
 from webhook.ground.later import later
 
 if TYPE_CHECKING:
-    from webhook.cluster.api import JSON, ApiError, Reader, Stream, Unreachable, content_of
+    from webhook.cluster.api import JSON, ApiError, Reader, Unreachable, content_of
     from webhook.cluster.definitions import DEFINITIONS, Definitions, FollowedDefinitions
     from webhook.cluster.informer import Following, Listener, join
     from webhook.cluster.readthrough import (
@@ -41,7 +41,6 @@ __all__ = [
     "Definitions",
     "FollowedDefinitions",
     "Following",
-    "Freshness",
     "Key",
     "Kind",
     "LabelSelection",
@@ -54,7 +53,6 @@ __all__ = [
     "RequestView",
     "ServedKind",
     "Store",
-    "Stream",
     "Unreachable",
     "ask",
     "backoff",
@@ -65,7 +63,7 @@ __all__ = [
 ]
 
 _MODULES: Final = {
-    **dict.fromkeys(("ApiError", "JSON", "Reader", "Stream", "Unreachable", "content_of"), "api"),
+    **dict.fromkeys(("ApiError", "JSON", "Reader", "Unreachable", "content_of"), "api"),
     **dict.fromkeys(("DEFINITIONS", "Definitions", "FollowedDefinitions"), "definitions"),
     **dict.fromkeys(("Following", "Listener", "join"), "informer"),
     **dict.fromkeys(

@@ -60,6 +60,8 @@ PLAIN: Final = Following()
 class Informer:
     """Follows one kind from :meth:`run` (in a separate thread) to :meth:`stop`; the other methods never block.
 
+    ``store`` has the objects. The result of a write that it takes is not told to the listener when the watch brings it.
+
     With ``namespaces`` it follows only these, each by a watch of its own, for which a Role in each is enough.
     """
 
@@ -77,7 +79,7 @@ class Informer:
         self.resource: APIResource | None = None
         self._api = api
         self._clock = clock
-        self._store = Store(packed=following.packed)
+        self.store = Store(packed=following.packed)
         self._reflectors: tuple[Reflector, ...] = ()
         self._absent_at: float | None = None  # when discovery last found the API missing
         self._trouble = ""
@@ -136,24 +138,6 @@ class Informer:
         here = not (self._namespaces and key.namespace) or key.namespace in self._namespaces
         return here if self._following.only is None else self._following.only == key
 
-    def get(self, key: Key) -> dict[str, Any] | None:
-        return self._store.get(key)
-
-    def list(self, namespace: str | None) -> Sequence[dict[str, Any]]:
-        return self._store.list(namespace)
-
-    def written(self, key: Key, before: dict[str, Any], after: dict[str, Any]) -> None:
-        """Take the result of a write at once: it is not told to the listener when the watch brings it."""
-        self._store.written(key, before, after)
-
-    def count(self) -> int:
-        """The number of objects in memory."""
-        return self._store.count()
-
-    def names(self) -> Sequence[Key]:
-        """The keys of the objects in memory."""
-        return self._store.names()
-
     def silence(self) -> float:
         """Seconds since the last news of the kind; infinite before the first list.
 
@@ -194,7 +178,7 @@ class Informer:
         if not self._stop.is_set():
             log.warning("%s is not served as %s any more", self, resource.api_version)
             self._reflectors, self._absent_at = (), None
-            for key in self._store.names():
+            for key in self.store.names():
                 self._drop(key)
             self._pause(FIRST_WAIT)
 
@@ -220,14 +204,14 @@ class Informer:
 
     def _put(self, key: Key, obj: dict[str, Any]) -> None:
         listener = self._following.listener
-        before = None if listener is None else self._store.get(key)
-        if self._store.put(key, obj) and listener is not None and not _same(before, obj):
+        before = None if listener is None else self.store.get(key)
+        if self.store.put(key, obj) and listener is not None and not _same(before, obj):
             listener(self.kind, key, before, obj)
 
     def _drop(self, key: Key) -> None:
         listener = self._following.listener
-        before = None if listener is None else self._store.get(key)
-        self._store.drop(key)
+        before = None if listener is None else self.store.get(key)
+        self.store.drop(key)
         if listener is not None:
             listener(self.kind, key, before, None)
 

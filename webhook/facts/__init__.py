@@ -11,7 +11,7 @@ from typing import Final
 
 from webhook.cluster.view import Kind
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
-from webhook.facts.fact import Fact, Fetched, Knowledge, Table, Whole, Wholes, WholesOf, inputs_of
+from webhook.facts.fact import Fact, Fetched, Knowledge, Member, Table, Whole, Wholes, WholesOf, inputs_of, referenced
 from webhook.facts.names import is_typo
 from webhook.facts.nodes import Memo
 
@@ -25,6 +25,7 @@ __all__ = [
     "Fact",
     "Fetched",
     "Knowledge",
+    "Member",
     "Memo",
     "Table",
     "Whole",
@@ -32,6 +33,7 @@ __all__ = [
     "WholesOf",
     "inputs_of",
     "is_typo",
+    "referenced",
     "watched",
 ]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from webhook.admission.errors import Problem
+from webhook.admission.errors import DocumentError, Problem
 from webhook.cli import choices
 from webhook.cli.input import configuration
 from webhook.cli.shell.parser import Flags, group
@@ -158,6 +158,17 @@ def add_output(parser: argparse.ArgumentParser, formats: Sequence[str], quiet: s
     )
     add("-q", "--quiet", action="store_true", help=quiet)
     add("-v", "--verbose", action="store_true", help=verbose)
+
+
+def must_have_objects(given: Manifests, options: argparse.Namespace) -> None:
+    """Refuse paths in which nothing can be read.
+
+    Raises:
+        DocumentError: there is no object, and nothing that is not one is counted.
+    """
+    if not given.documents and (given.problems or not given.skipped):
+        names = ", ".join("stdin" if str(path) == "-" else str(path) for path in options.files)
+        raise DocumentError(given.problems or [Problem(names, "", "no object found")])
 
 
 def excluded(given: Manifests, options: argparse.Namespace) -> list[Problem]:

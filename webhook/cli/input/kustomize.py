@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from webhook.admission.errors import Problem, SettingsError
-from webhook.cli.input.surroundings import surroundings
+from webhook.cli.input.repository import surroundings
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import Manifests

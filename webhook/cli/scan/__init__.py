@@ -17,9 +17,8 @@ from webhook.cli.report import BY_FILE, FORMATS, rendered, text
 from webhook.cli.report.codes import known_codes
 from webhook.cli.report.text import Style
 from webhook.cli.scan import table
-from webhook.cli.scan.cluster import Cluster
-from webhook.cli.scan.files import Files
 from webhook.cli.scan.judging import Scan, Source
+from webhook.cli.scan.sources import Cluster, Files
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.cli.terminal import terminal_width
 from webhook.cluster import Reader
@@ -70,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         raise SettingsError([Problem("--output", "", wrong)])
     else:
         source = Cluster(Reader(connected(options)), rules, kinds, options.namespace)
-    scan = Scan(source, known_codes(options.ignore, source.codes))
+    scan = Scan(source, known_codes(options.ignore, source.rules.shipped.codes))
     failing = FAILING[options.fail_on or "error"]
     _print(scan, options, failing)
     if not options.quiet:

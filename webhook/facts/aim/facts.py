@@ -69,16 +69,18 @@ def _has(spec: dict[str, Any], path: str) -> bool:
 
 
 def _config(obj: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    return _config_in(namespace_of(obj), obj, view)
+
+
+def _config_in(namespace: str, obj: dict[str, Any], view: ClusterView) -> dict[str, Any]:
     name = trimmed(obj, "spec", "runtimeConfigName") or DEFAULT_CONFIG
-    found = config_of(view, namespace_of(obj), name)
+    found = config_of(view, namespace, name)
     return {"found": found is not None, "missing": found is None and name != DEFAULT_CONFIG}
 
 
 def _cluster_template_config(template: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
     """A cluster template looks for its runtime config in the operator's namespace."""
-    name = trimmed(template, "spec", "runtimeConfigName") or DEFAULT_CONFIG
-    found = config_of(view, settings.aim_namespace, name)
-    return {"found": found is not None, "missing": found is None and name != DEFAULT_CONFIG}
+    return _config_in(settings.aim_namespace, template, view)
 
 
 def _precision(_: dict[str, Any], __: ClusterView, settings: Settings) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import BOOLEAN, STRING, Fact, fields
 from webhook.facts.names import nearest
-from webhook.facts.nodes import mapping, name_of, namespace_of, trimmed
+from webhook.facts.nodes import Found, name_of, namespace_of, trimmed
 
 GROUP: Final = "aim.silogen.ai"
 IMAGES: Final = ("AIMImage", "AIMClusterImage")
@@ -21,30 +21,6 @@ DEFAULT_CONFIG: Final = "default"
 
 _DERIVED: Final = "aim.silogen.ai/derived-template"
 """The label of templates that the operator derives from another template and the overrides of a service."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """An object found by its name."""
-
-    kind: str
-    object: dict[str, Any]
-
-    @property
-    def name(self) -> str:
-        return name_of(self.object)
-
-    @property
-    def namespace(self) -> str:
-        return namespace_of(self.object)
-
-    @property
-    def spec(self) -> dict[str, Any]:
-        return mapping(self.object, "spec")
-
-    @property
-    def cluster_scoped(self) -> bool:
-        return self.kind.startswith("AIMCluster")
 
 
 def find(view: ClusterView, kinds: tuple[str, str], namespace: str, name: str) -> Found | None:

@@ -12,7 +12,6 @@ from webhook.facts.aim.lookup import (
     GROUP,
     IMAGES,
     STORAGE,
-    Found,
     config_of,
     find,
     image_of,
@@ -26,7 +25,7 @@ from webhook.facts.aim.resources import GPU, amount, effective_resources, profil
 from webhook.facts.aim.routing import Routing, effective_routing, route_of, same_routes
 from webhook.facts.aim.template import Resolution, resolve_template, same
 from webhook.facts.fact import BOOLEAN, STRING, STRINGS, Fact, cut_middle, fields
-from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
+from webhook.facts.nodes import Found, at, mapping, name_of, namespace_of, trimmed
 from webhook.facts.settings import Settings
 
 

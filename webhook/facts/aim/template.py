@@ -17,14 +17,13 @@ from webhook.facts.aim.lookup import (
     DEFAULT_CONFIG,
     IMAGES,
     TEMPLATES,
-    Found,
     default_template,
     find,
     is_derived,
     templates_for,
 )
 from webhook.facts.aim.resources import amount, gpu_model, models_on_nodes
-from webhook.facts.nodes import at, mapping, namespace_of, trimmed
+from webhook.facts.nodes import Found, at, mapping, namespace_of, trimmed
 from webhook.golang.json import GoStruct, marshal
 
 TYPES: Final = ("optimized",)

@@ -3,8 +3,6 @@
 from webhook.facts.llmkube.facts import FACTS, KNOWLEDGE, LayerSplit, accelerator_resource, parse_layer_split
 from webhook.facts.llmkube.source import (
     FileSet,
-    Page,
-    Source,
     SourceKind,
     cache_key,
     classify_page,
@@ -20,8 +18,6 @@ __all__ = [
     "KNOWLEDGE",
     "FileSet",
     "LayerSplit",
-    "Page",
-    "Source",
     "SourceKind",
     "accelerator_resource",
     "cache_key",

@@ -13,7 +13,7 @@ from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import BOOLEAN, INTEGER, INTEGERS, STRING, STRINGS, Fact, Fetched, Knowledge, fields
 from webhook.facts.llmkube.source import classify_page, parse_source
 from webhook.facts.names import first_shard, missing_shards, quantization_named, quantization_of
-from webhook.facts.nodes import at, mapping, name_of, namespace_of, text, whole
+from webhook.facts.nodes import mapping, name_of, namespace_of, text, texts, whole
 
 _RESOURCES: Final = {"rocm": "amd.com/gpu", "intel": "gpu.intel.com/i915", "vulkan": "devic.es/dri-render"}
 _RANGE: Final = re.compile(r"\s*\+?([0-9]+)\s*-\s*\+?([0-9]+)\s*\Z")
@@ -98,7 +98,6 @@ def _model(service: dict[str, Any], view: ClusterView) -> dict[str, Any]:
     spec = mapping(found, "spec")
     gpu, source = mapping(spec, "hardware", "gpu"), text(spec, "source")
     count, requested = whole(gpu, "count") or 0, whole(service, "spec", "resources", "gpu") or 0
-    files = at(spec, "files")
     return {
         "found": found is not None,
         "gpus": count if count > 0 else max(requested, 0),
@@ -114,7 +113,7 @@ def _model(service: dict[str, Any], view: ClusterView) -> dict[str, Any]:
         "source": source,
         "kind": str(parse_source(source).kind) if source else "",
         "page": str(classify_page(source)),
-        "files": [each for each in files if isinstance(each, str)] if isinstance(files, list) else [],
+        "files": texts(spec, "files"),
         "mmproj": text(spec, "mmproj"),
         "phase": text(found, "status", "phase"),
         "contextLength": max(whole(found, "status", "gguf", "contextLength") or 0, 0),
@@ -182,8 +181,7 @@ def _page(model: dict[str, Any], _: ClusterView) -> str:
 
 
 def _layer_split(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
-    ranges = at(model, "spec", "hardware", "gpu", "sharding", "layerSplit")
-    split = parse_layer_split([each for each in ranges if isinstance(each, str)] if isinstance(ranges, list) else ())
+    split = parse_layer_split(texts(model, "spec", "hardware", "gpu", "sharding", "layerSplit"))
     return {"overlaps": split.overlaps, "gaps": split.gaps}
 
 
@@ -213,7 +211,7 @@ def _shards(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
     """The shards that ``files`` lacks, whether the source is one shard alone, and the ``first`` shard, if the model is
     given by a later one.
     """
-    files, source = _files(model), _path(model)
+    files, source = texts(model, "spec", "files"), _path(model)
     return {
         "missing": missing_shards(files),
         "alone": not files and bool(missing_shards([source])),
@@ -223,17 +221,12 @@ def _shards(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
 
 def _quantization(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
     """The quantization that the name of the file tells that is the model, and the one that is ``declared``."""
-    files, source = _files(model), _path(model)
+    files, source = texts(model, "spec", "files"), _path(model)
     url = source.rpartition("/")[2] if source.lower().endswith(".gguf") else ""
     return {
         "named": quantization_of(files[0] if files else url),
         "declared": quantization_named(text(model, "spec", "quantization")),
     }
-
-
-def _files(model: dict[str, Any]) -> list[str]:
-    listed = at(model, "spec", "files")
-    return [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
 
 
 def _path(model: dict[str, Any]) -> str:

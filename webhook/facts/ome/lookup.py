@@ -6,11 +6,11 @@ Pods name PersistentVolumeClaims for volumes, and ResourceClaims and their templ
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import STRINGS, fields
-from webhook.facts.nodes import Memo, items, text
+from webhook.facts.nodes import Found, Memo, items, text
 from webhook.golang.names import dns_1123_subdomain
 
 GROUP: Final = "ome.io"
@@ -19,30 +19,6 @@ BASE_MODELS: Final = ("BaseModel", "ClusterBaseModel")
 RUNTIMES: Final = ("ServingRuntime", "ClusterServingRuntime")
 LISTS: Final = {"ServingRuntime": 256, "ClusterServingRuntime": 2}
 """Lists whose index is kept: of the namespaces in use, and of the cluster, which may be as long as all others."""
-
-
-class Found(NamedTuple):
-    """An object found by its name."""
-
-    kind: str
-    object: dict[str, Any]
-
-    @property
-    def name(self) -> str:
-        return text(self.object, "metadata", "name")
-
-    @property
-    def spec(self) -> dict[str, Any]:
-        spec = self.object.get("spec")
-        return spec if isinstance(spec, dict) else {}
-
-    @property
-    def disabled(self) -> bool:
-        return self.spec.get("disabled") is True
-
-    @property
-    def cluster_scoped(self) -> bool:
-        return self.kind.startswith("Cluster")
 
 
 def find_model(view: ClusterView, namespace: str, name: str, first: str = "") -> Found | None:
