@@ -10,8 +10,8 @@ import pytest
 from tests.catalog.test_installed import changed, decided
 from tests.shared import ROOT
 from webhook import catalog
+from webhook.admission.decision import GroupVersionKind
 from webhook.admission.errors import CatalogError, SettingsError
-from webhook.admission.request import GroupVersionKind
 from webhook.catalog import Catalog, Deviation, definition_names, forms, with_installed
 from webhook.catalog.operators import undecided_codes
 from webhook.facts.settings import Settings

@@ -5,8 +5,8 @@ import pytest
 from tests.facts.aim import obj, storage_class, template
 from webhook.cluster import MemoryView
 from webhook.facts.aim.health import Health, failed_caches, health_of, same_source, template_cache
-from webhook.facts.aim.lookup import Found
-from webhook.facts.aim.storage import Storage, storage_of
+from webhook.facts.aim.lookup import Storage, storage_of
+from webhook.facts.nodes import Found
 
 DEFAULT = {"storageclass.kubernetes.io/is-default-class": "true"}
 CLASSES = (

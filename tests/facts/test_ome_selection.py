@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from tests.shared import shared
 from webhook import catalog, engine
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.cluster import MemoryView
+from webhook.facts.nodes import Found
 from webhook.facts.ome.choice import awaited as awaited_fields
-from webhook.facts.ome.lookup import Found, RuntimeIndex, runtimes_for
+from webhook.facts.ome.lookup import RuntimeIndex, runtimes_for
 from webhook.facts.ome.notation import parse_size, parse_version, range_of, version_fits
 from webhook.facts.ome.ranking import RANKINGS
 from webhook.facts.ome.runtimes import unreadable_sizes, unreadable_versions

@@ -24,8 +24,8 @@ from unittest.mock import patch
 
 import yaml
 
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.admission.errors import ModelgateError
-from webhook.admission.request import GroupVersionKind, Request
 from webhook.cel import Budget, CelError, CompileFailure
 from webhook.cel.codegen import generate
 from webhook.manifests.documents import parse

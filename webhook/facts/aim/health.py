@@ -11,10 +11,9 @@ from decimal import Decimal
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.aim.lookup import GROUP, Found, templates_for
+from webhook.facts.aim.lookup import GROUP, cache_storage, templates_for
 from webhook.facts.aim.resources import amount
-from webhook.facts.aim.storage import cache_storage
-from webhook.facts.nodes import at, items, name_of, text, trimmed
+from webhook.facts.nodes import Found, at, items, name_of, text, trimmed
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.aim.lookup import Found
-from webhook.facts.nodes import at, mapping, trimmed
+from webhook.facts.nodes import Found, at, mapping, trimmed
 from webhook.golang import quantity
 from webhook.golang.errors import GoError
 

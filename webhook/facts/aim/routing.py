@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.aim.expression import Missing, Unreadable, Value, evaluate
-from webhook.facts.aim.lookup import GROUP, Found, config_of
-from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
+from webhook.facts.aim.lookup import GROUP, config_of
+from webhook.facts.nodes import Found, at, mapping, name_of, namespace_of, trimmed
 
 LONGEST: Final = 200
 """The maximum length of a path, in bytes. The operator's message calls them characters."""

@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.nodes import at, items, mapping, namespace_of, text
+from webhook.facts.fact import Table
+from webhook.facts.nodes import Found, at, items, mapping, namespace_of, text
 from webhook.facts.ome.formats import FACETS, Facets, facets_of, lenient_fits, matches, may_match
-from webhook.facts.ome.lookup import Found, RuntimeIndex, find_model, runtimes_for
+from webhook.facts.ome.lookup import RuntimeIndex, find_model, runtimes_for
 from webhook.facts.ome.notation import SizeRange, range_of
 from webhook.facts.ome.ranking import RANKINGS
 from webhook.facts.ome.selection import Selection, select
@@ -153,3 +154,25 @@ def comparison(service: dict[str, Any], view: ClusterView, settings: Settings) -
         yield f"{each.runtime.kind} {each.runtime.name}: can be selected (score {each.score})"
     for each in found.excluded:
         yield f"{each.runtime.kind} {each.runtime.name}: {each.reason}"
+
+
+def ranking_tables(service: dict[str, Any], view: ClusterView, settings: Settings) -> Iterator[Table]:
+    """Every runtime for the model of a service, the best first."""
+    name = text(service, "spec", "model", "name")
+    if not name:
+        return
+    found = selection_of(service, view, settings, explain=True)
+    named = at(service, "spec", "runtime", "name")
+    title = f"runtimes for model {name}"
+    if isinstance(named, str):
+        title += f" (not used: the service names {named})"
+    elif found.error and not found.ranked:
+        title += f": {found.error}"
+    elif found.awaits:
+        title += f" (the choice depends on {found.awaits} of the model, which is absent)"
+    rows = [
+        (str(number), each.runtime.name, each.runtime.kind, str(each.score), "selected" if number == 1 else "")
+        for number, each in enumerate(found.ranked, 1)
+    ]
+    rows += [("-", each.runtime.name, each.runtime.kind, "", each.reason) for each in found.excluded]
+    yield Table(title, ("rank", "runtime", "kind", "score", "reason"), tuple(rows))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from webhook.facts.nodes import Memo, items, text, whole
+from webhook.facts.nodes import Found, Memo, items, text, whole
 from webhook.facts.ome.formats import (
     FACETS,
     Facets,
@@ -19,7 +19,6 @@ from webhook.facts.ome.formats import (
     supported,
     unsupported,
 )
-from webhook.facts.ome.lookup import Found
 from webhook.facts.ome.notation import range_of, version_fits
 from webhook.facts.settings import Behaviour
 

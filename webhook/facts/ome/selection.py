@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from webhook.facts.fact import cut_middle
-from webhook.facts.nodes import at, mapping, text, whole
+from webhook.facts.nodes import Found, at, mapping, text, whole
 from webhook.facts.ome.formats import FACETS, Facets, differences, facets_of, lenient_fits
-from webhook.facts.ome.lookup import Found
 from webhook.facts.ome.notation import range_of
 from webhook.facts.ome.ranking import RANKINGS, Ranking
 from webhook.facts.settings import Behaviour

@@ -12,8 +12,7 @@ from webhook.catalog import Catalog, KnownKind, built_in
 from webhook.cli.doctor.finding import finding
 from webhook.cli.doctor.snapshot import Installation, Object
 from webhook.cluster.view import Kind
-from webhook.facts import KNOWN, watched
-from webhook.facts.knowledge import Fetched
+from webhook.facts import KNOWN, Fetched, watched
 from webhook.library import Finding
 from webhook.vap import resource_of_kind
 

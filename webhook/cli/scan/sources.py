@@ -1,7 +1,11 @@
-"""The objects of a cluster, page by page, with read rights only."""
+"""The objects that a scan judges: of a cluster, page by page and with read rights only, or in files.
+
+The files are such as `kubectl get … -o yaml` prints.
+"""
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -9,7 +13,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 from webhook.admission.errors import Problem, Unavailable
-from webhook.catalog import built_in, groups_of
+from webhook.catalog import KnownKind, built_in, groups_of
+from webhook.cli.input.definitions import deciding
+from webhook.cli.input.flags import excluded, must_have_objects
 from webhook.cli.scan.judging import StoredObject
 from webhook.cluster import (
     ApiError,
@@ -26,10 +32,12 @@ from webhook.cluster import (
     find,
     light,
 )
-from webhook.cluster.view import Kind
+from webhook.cluster.view import Kind, MemoryView
 from webhook.engine import Ruling
 from webhook.facts import WATCHED
+from webhook.library.apiserver import is_definition, kind_of, placed, read_definitions, receive, stored_object
 from webhook.manifests.documents import Document
+from webhook.manifests.reading import Reading, read_paths
 
 READ_SECONDS: Final = 10.0
 """For one request of one object; a definition has up to two megabytes."""
@@ -48,9 +56,6 @@ class Cluster:
         self.skipped: Counter[str] = Counter()
         self.rules = self._installed(rules)
         self.view = RequestView(_Lookups(api), {})
-
-    def codes(self) -> frozenset[str]:
-        return self.rules.shipped.codes()
 
     def objects(self) -> Iterator[StoredObject]:
         for gvk, known in self.rules.catalog.kinds.items():
@@ -179,3 +184,62 @@ class _Lookups:
 
 def _is_listed(kind: Kind) -> bool:
     return kind in WATCHED or kind.group in groups_of(built_in())
+
+
+class Files:
+    """The objects of files. They are all that rules can look up: an object that is in no file does not exist."""
+
+    def __init__(self, options: argparse.Namespace, rules: Ruling, kinds: Collection[str]) -> None:
+        """Read the files.
+
+        Raises:
+            CatalogError: a definition of --crds cannot be used.
+            DocumentError: no object is found.
+        """
+        given = read_paths(options.files, Reading(lenient=True, exclude=tuple(options.exclude)))
+        must_have_objects(given, options)
+        self._kinds = kinds
+        self._namespace = options.namespace
+        self._documents = given.documents
+        self._left_out = excluded(given, options)
+        self.problems = given.problems
+        self.skipped: Counter[str] = given.skipped
+        self.rules = self._under_definitions(options, rules)
+        stored = (stored_object(each.value, self._known(each)) for each in given.documents)
+        self.view = MemoryView(each for each in stored if each["metadata"].get("name"))
+
+    def objects(self) -> Iterator[StoredObject]:
+        judged = False
+        for document in self._documents:
+            known = self._known(document)
+            if known is None:
+                self.skipped["objects of kinds without rules"] += not is_definition(document.value)
+                continue
+            if known.gvk.kind not in self._kinds or not self._is_in_namespace(document, known):
+                continue
+            received = receive(document.value, known, assigned=True)
+            obj = stored_object(document.value, known)
+            judged = True
+            if obj["metadata"].get("name"):
+                yield StoredObject(document, obj, received.causes, received.readable)
+            else:
+                where = f"{document.source}:{document.line}"
+                self.problems.append(Problem(where, "metadata.name", "Required value: a stored object has a name"))
+        self.skipped = +self.skipped
+        if not judged:
+            self.problems += self._left_out
+
+    def _under_definitions(self, options: argparse.Namespace, rules: Ruling) -> Ruling:
+        """The rules by the valid definitions among the files."""
+        found = deciding(options, read_definitions(options.crds), (), self._documents, (), rules.shipped)
+        refused = found.checked.refused
+        for number, each in {id(each): each for each in (*found.documents, *self._documents)}.items():
+            for cause in refused.get(number, ()):
+                self.problems.append(Problem(f"{each.source}:{each.line}", cause.field, cause.message))
+        return rules.under([each.value for each in found.documents if id(each) not in refused])
+
+    def _known(self, document: Document) -> KnownKind | None:
+        return self.rules.catalog.find(kind_of(document.value))
+
+    def _is_in_namespace(self, document: Document, known: KnownKind) -> bool:
+        return not self._namespace or placed(document.value, known)["metadata"].get("namespace") == self._namespace
