@@ -15,7 +15,8 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from tests.cli.trees import GOOD, definition
+from tests.cli.trees import GOOD
+from tests.crds import crd_text
 from tests.e2e import assets
 from tests.shared import ROOT
 from webhook import catalog
@@ -48,7 +49,7 @@ kind: ValidatingAdmissionPolicyBinding
 metadata: {name: no-good}
 spec: {policyName: no-good, validationActions: [Deny]}
 """
-OPEN = definition("inference.llmkube.dev", "Model")
+OPEN = crd_text("inference.llmkube.dev", "Model", version="v1alpha1")
 
 
 def git(folder: Path, *arguments: str, given: str = "") -> str:

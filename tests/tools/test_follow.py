@@ -14,25 +14,13 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.crds import crd_text
 from tools.follow.__main__ import main
 from tools.follow.upstream import Upstream, read
 from webhook import catalog
 from webhook.schema.crd.digest import digest
 
-WIDGETS: dict[str, Any] = yaml.safe_load("""
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com, annotations: {made: by}}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
+SCHEMA = """
         type: object
         properties:
           spec:
@@ -41,7 +29,8 @@ spec:
             properties:
               size: {type: integer, minimum: 1, description: The size that the machine makes of it in centimetres.}
               description: {type: string, description: What people read.}
-""")
+"""
+WIDGETS: dict[str, Any] = yaml.safe_load(crd_text("example.com", "Widget", SCHEMA))
 GADGETS = json.loads(json.dumps(WIDGETS).replace("widget", "gadget").replace("Widget", "Gadget"))
 
 GO = """\
