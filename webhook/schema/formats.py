@@ -12,8 +12,7 @@ from typing import Any
 
 from webhook.golang import strfmt
 from webhook.golang.errors import GoError
-from webhook.golang.mail import is_address
-from webhook.golang.net import is_cidr, is_ipv4, is_ipv6, is_mac
+from webhook.golang.net import is_address, is_cidr, is_ipv4, is_ipv6, is_mac
 from webhook.golang.regexp import matcher
 from webhook.golang.strfmt import is_byte, is_date, is_datetime, is_uuid
 from webhook.golang.url import parse_request_uri

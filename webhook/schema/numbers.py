@@ -9,8 +9,8 @@ from typing import Any
 from webhook.golang.fmt import value_text
 from webhook.golang.strconv import INT64
 from webhook.schema.correlate import deep_equal
+from webhook.schema.fielderror import ValidationResult, Violation
 from webhook.schema.node import SchemaNode
-from webhook.schema.result import ValidationResult, Violation
 
 _INT32 = range(-(2**31), 2**31)
 _FORMATS = {"integer": ("int32", "int64"), "number": ("float", "double")}

@@ -12,11 +12,10 @@ from webhook.cel.values import node_of
 from webhook.golang.json import read_numbers
 from webhook.schema.correlate import Correlated
 from webhook.schema.default import compile_default, prune_defaults
-from webhook.schema.errors import DecodeError
 from webhook.schema.fast.check import compile_clean
 from webhook.schema.fast.parts import Parts
 from webhook.schema.fast.scalars import Check
-from webhook.schema.fielderror import FieldError, invalid
+from webhook.schema.fielderror import DecodeError, FieldError, invalid
 from webhook.schema.listtype import validate_lists
 from webhook.schema.node import SchemaNode, build
 from webhook.schema.objectmeta.embedded import coerce, has_embedded, validate_embedded

@@ -15,6 +15,8 @@ from webhook.schema.correlate import Correlated, deep_equal
 from webhook.schema.fielderror import (
     ERRORS,
     FieldError,
+    ValidationResult,
+    Violation,
     invalid,
     not_supported,
     required,
@@ -25,7 +27,6 @@ from webhook.schema.fielderror import (
 from webhook.schema.formats import FORMATS
 from webhook.schema.node import MISSING, NO_PARTS, CleanParts, SchemaNode
 from webhook.schema.numbers import check_number, convertible, is_float_integer, kind_of
-from webhook.schema.result import ValidationResult, Violation
 
 
 def validate(

@@ -11,8 +11,7 @@ from typing import Any
 from webhook.cel import Budget
 from webhook.schema.correlate import deep_equal
 from webhook.schema.default import Steps, copy_json, surround
-from webhook.schema.errors import CoerceError
-from webhook.schema.fielderror import FieldError, invalid
+from webhook.schema.fielderror import CoerceError, FieldError, invalid
 from webhook.schema.node import MISSING, SchemaNode, build
 from webhook.schema.objectmeta.embedded import coerce, validate_embedded
 from webhook.schema.prune import prune

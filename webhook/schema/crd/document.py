@@ -16,7 +16,7 @@ from webhook.golang.url import parse_request_uri
 from webhook.schema.correlate import deep_equal
 from webhook.schema.crd.conversion import bundle_errors, conversion_errors, has_recognised_version
 from webhook.schema.crd.internal import internal_spec
-from webhook.schema.crd.options import SchemaOptions
+from webhook.schema.crd.rules import SchemaOptions
 from webhook.schema.crd.spec import (
     column_errors,
     group_errors,

@@ -9,7 +9,6 @@ from typing import Any
 
 from webhook.cel import MAX_REQUEST, Declared, declare
 from webhook.schema.crd.internal import rule_struct
-from webhook.schema.crd.options import SchemaOptions
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
 from webhook.schema.node import SchemaNode, build
 from webhook.schema.paths import PathError, resolve_path
@@ -28,6 +27,24 @@ _ADVICE = (
     "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings "
     "are declared)"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaOptions:
+    """The checks of a schema: all of a new CRD, fewer of an update, which may keep a fault of the old CRD.
+
+    ``known_rules`` and ``known_messages`` are expressions of the old CRD. They may use everything that an older or
+    newer API server allowed.
+    """
+
+    valid_types: bool = True
+    structural: bool = True
+    pruned_defaults: bool = True
+    atomic_sets: bool = True
+    map_keys: bool = True
+    known_rules: frozenset[str] = frozenset()
+    known_messages: frozenset[str] = frozenset()
+    rule_costs: bool = True
 
 
 @dataclass(slots=True)

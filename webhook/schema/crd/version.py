@@ -9,8 +9,7 @@ from typing import Any
 from webhook.schema.crd.defaults import validate_defaults
 from webhook.schema.crd.internal import SCHEMA_FIELDS, schema_struct
 from webhook.schema.crd.lists import has_non_atomic_set, map_key_errors
-from webhook.schema.crd.options import SchemaOptions
-from webhook.schema.crd.rules import RuleContext, total_cost_errors, unstructurable
+from webhook.schema.crd.rules import RuleContext, SchemaOptions, total_cost_errors, unstructurable
 from webhook.schema.crd.schema import TYPES, openapi_errors
 from webhook.schema.crd.structure import validate_structure
 from webhook.schema.default import prune_defaults
