@@ -4,23 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from webhook.golang.json import deep_equal
 from webhook.golang.strconv import quote
 from webhook.schema.node import MISSING, SchemaNode
-
-
-def deep_equal(left: Any, right: Any) -> bool:
-    """Go's ``reflect.DeepEqual``: 1, 1.0 and true are three values."""
-    if left is right:
-        return True
-    if type(left) is not type(right):
-        return False
-    if isinstance(left, dict):
-        return len(left) == len(right) and all(
-            key in right and deep_equal(value, right[key]) for key, value in left.items()
-        )
-    if isinstance(left, list):
-        return len(left) == len(right) and all(map(deep_equal, left, right))
-    return bool(left == right)
 
 
 class Correlated:

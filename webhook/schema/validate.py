@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.golang.errors import GoError
-from webhook.golang.json import marshal
+from webhook.golang.json import deep_equal, marshal
 from webhook.golang.regexp import matcher
 from webhook.golang.strconv import quote
-from webhook.schema.correlate import Correlated, deep_equal
+from webhook.schema.correlate import Correlated
 from webhook.schema.fielderror import (
     ERRORS,
     FieldError,

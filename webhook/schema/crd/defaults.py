@@ -10,7 +10,7 @@ from typing import Any
 
 from webhook.cel import Budget
 from webhook.golang.errors import aggregate
-from webhook.schema.correlate import deep_equal
+from webhook.golang.json import deep_equal
 from webhook.schema.default import Steps, copy_json, surround
 from webhook.schema.fielderror import CoerceError, FieldError, invalid
 from webhook.schema.node import MISSING, SchemaNode, build

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from webhook.golang.errors import GoError
+from webhook.golang.json import deep_equal
 from webhook.golang.names import dns_1123_subdomain
 from webhook.golang.strconv import quote
 from webhook.golang.url import parse_request_uri
-from webhook.schema.correlate import deep_equal
 from webhook.schema.crd.conversion import bundle_errors, conversion_errors, has_recognised_version
 from webhook.schema.crd.internal import internal_spec
 from webhook.schema.crd.rules import SchemaOptions
