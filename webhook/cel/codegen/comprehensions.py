@@ -114,13 +114,13 @@ _RANGES: Final = {"list": "list", "set": "list", "maplist": "list", "dyn": "list
 """The class of a range. A range of unknown type is taken for a list; if it is not one, the interpreter decides."""
 
 
-def _tested(term: int, test: str, found: tuple[str, ...], cost: int) -> Body:
-    """A body that tests the predicate, which is a term of the step; ``found`` is what is done then."""
+def _tested(term: int, test: str, lines: tuple[str, ...], cost: int) -> Body:
+    """A body that tests the predicate, which is a term of the step; ``lines`` are what is done then."""
 
     def body(writer: Writer, expr: Comprehension, result: str) -> int:
         assert isinstance(expr.loop_step, Call)
         header = test.format(writer.truth(expr.loop_step.args[term]))
-        writer.block.append((header, [line.format(result) for line in found]))
+        writer.block.append((header, [line.format(result) for line in lines]))
         return cost
 
     return body

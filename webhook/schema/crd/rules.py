@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from webhook.cel import MAX_REQUEST, Declared, declare
+from webhook.cel import Declared, declare
 from webhook.schema.crd.internal import rule_struct
+from webhook.schema.crd.structure import is_zero
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
 from webhook.schema.node import SchemaNode, build
 from webhook.schema.paths import PathError, resolve_path
@@ -144,26 +145,16 @@ def _path_problems(path: str, raw: Raw) -> list[str]:
 
 
 _PLAIN = frozenset({"type", "description", "format", "default", "nullable", "pattern"})
-_UNSUPPORTED = (
-    ("id", "OpenAPIV3Schema 'id' is not supported"),
-    ("$schema", "OpenAPIV3Schema 'schema' is not supported"),
-    ("$ref", "OpenAPIV3Schema '$ref' is not supported"),
-    ("patternProperties", "OpenAPIV3Schema 'patternProperties' is not supported"),
-    ("dependencies", "OpenAPIV3Schema 'dependencies' is not supported"),
-)
+_UNSUPPORTED = ("id", "$schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions")
 
 
 def unstructurable(raw: Raw) -> str | None:
     """Why a schema cannot be converted to a structural one; None if it can (``NewStructural``)."""
     if raw.keys() <= _PLAIN:
         return None
-    for key, why in _UNSUPPORTED:
-        if raw.get(key):
-            return why
-    if raw.get("additionalItems") is not None:
-        return "OpenAPIV3Schema 'additionalItems' is not supported"
-    if raw.get("definitions"):
-        return "OpenAPIV3Schema 'definitions' is not supported"
+    for key in _UNSUPPORTED:
+        if not is_zero(key, raw.get(key)):
+            return f"OpenAPIV3Schema '{'schema' if key == '$schema' else key}' is not supported"
     nested = [raw.get("not"), *(branch for key in ("allOf", "anyOf", "oneOf") for branch in raw.get(key) or ())]
     for child in nested:
         problem = None if child is None else unstructurable(child)
@@ -191,7 +182,7 @@ def rule_errors(
     node = build(raw)
     old = options.known_rules | options.known_messages
     rules = compile_own(node.rules, node, is_root=context.is_root, new=lambda text: text not in old)
-    times = MAX_REQUEST // (declared.min_size + 1) if context.cardinality is None else context.cardinality
+    times = declared.occurrences if context.cardinality is None else context.cardinality
     errors: list[FieldError] = []
     for i, rule in enumerate(rules):
         costs = _cost_errors(rule, node, f"{own}[{i}]", context, times)
