@@ -14,7 +14,7 @@ from webhook.golang.json import marshal
 from webhook.golang.quantity import parse
 from webhook.golang.strconv import INT64
 from webhook.schema.node import SchemaNode
-from webhook.schema.prune import with_fields, with_items
+from webhook.schema.prune import with_items
 
 PATTERN: Final = (
     r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
@@ -51,8 +51,14 @@ def _function(node: SchemaNode, compiled: dict[int, Convert | None]) -> Convert 
 
     def convert(value: Any) -> Any:
         if type(value) is dict:
-            made = ((name, function(value[name])) for name in value if (function := below.get(name, other)) is not None)
-            return with_fields(value, {name: new for name, new in made if new is not value[name]})
+            new = value
+            for name, item in value.items():
+                function = below.get(name, other)
+                changed = item if function is None else function(item)
+                if changed is not item:
+                    new = dict(value) if new is value else new
+                    new[name] = changed
+            return new
         if type(value) is list and items is not None:
             return with_items(value, list(map(items, value)))
         return value
