@@ -21,7 +21,7 @@ from tests.fuzz.shrink import shrink
 from webhook.schema import Structural
 from webhook.schema.crd.document import validate_crd
 from webhook.schema.crd.shape import shape_errors
-from webhook.schema.errors import CoerceError
+from webhook.schema.fielderror import CoerceError
 
 Request = dict[str, Any]
 

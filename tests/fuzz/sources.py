@@ -31,7 +31,7 @@ from webhook.cel import Budget, CelError, CompileFailure
 from webhook.cel.codegen import generate
 from webhook.manifests.documents import parse
 from webhook.schema import load_crd
-from webhook.schema.errors import SchemaError
+from webhook.schema.fielderror import SchemaError
 from webhook.vap import MemoryContext, NativePolicies
 
 WORD: Final = "zq0canary"
