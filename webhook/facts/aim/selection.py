@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.facts.aim.lookup import Found
 from webhook.facts.aim.resources import gpu_model
-from webhook.facts.nodes import at, mapping, trimmed
+from webhook.facts.nodes import Referent, at, mapping, trimmed
 
 TYPES: Final = ("optimized",)
 GPUS: Final = ("MI325X", "MI300X", "MI250X", "MI210")
@@ -21,7 +20,7 @@ PRECISIONS: Final = ("fp4", "int4", "fp8", "int8", "fp16", "bf16", "fp32")
 class Choice:
     """The selected template, or the reason why no template was selected."""
 
-    template: Found | None = None
+    template: Referent | None = None
     error: str = ""
 
 
@@ -29,7 +28,7 @@ class Choice:
 class _Offer:
     """The properties of a template. The profile takes precedence over the spec, except for the GPU model."""
 
-    template: Found
+    template: Referent
     type: str
     gpu: str
     gpus: Any
@@ -44,7 +43,7 @@ class _Offer:
 
 
 def select(
-    templates: Iterable[Found], image: str, overrides: dict[str, Any], gpus: frozenset[str] | None = None
+    templates: Iterable[Referent], image: str, overrides: dict[str, Any], gpus: frozenset[str] | None = None
 ) -> Choice:
     """Select the best available template of an image that fits the overrides. A tie is an error.
 
@@ -67,7 +66,7 @@ def select(
     return Choice(nearest[ranks.index(min(ranks))].template)
 
 
-def _offer(template: Found) -> _Offer:
+def _offer(template: Referent) -> _Offer:
     spec, profile = template.spec, mapping(template.object, "status", "profile", "metadata")
     return _Offer(
         template,

@@ -15,7 +15,6 @@ from webhook.facts.aim.lookup import (
     DEFAULT_CONFIG,
     IMAGES,
     TEMPLATES,
-    Found,
     default_template,
     find,
     is_derived,
@@ -23,7 +22,7 @@ from webhook.facts.aim.lookup import (
 )
 from webhook.facts.aim.resources import amount, models_on_nodes
 from webhook.facts.aim.selection import Choice, select
-from webhook.facts.nodes import at, mapping, namespace_of, trimmed
+from webhook.facts.nodes import Referent, at, mapping, namespace_of, trimmed
 from webhook.golang.json import GoStruct, marshal
 
 LONGEST: Final = 63
@@ -124,8 +123,8 @@ class Resolution:
     base: str = ""
     name: str = ""
     derived: bool = False
-    template: Found | None = None
-    base_found: Found | None = None
+    template: Referent | None = None
+    base_found: Referent | None = None
     spec: dict[str, Any] | None = None
     error: str = ""
 
