@@ -88,10 +88,10 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.library.review": "one document, for the cases and the tools",
     },
     "webhook.policy": {
-        "webhook.policy.document": "the format of a Policy; loads pydantic",
+        "webhook.policy.document": "the format of a Policy",
         "webhook.policy.export": "native policies from a Policy; no server loads it",
-        "webhook.policy.pack": "the format of a pack; loads pydantic",
-        "webhook.policy.problems": "the texts of a document's faults",
+        "webhook.policy.pack": "the format of a pack",
+        "webhook.policy.problems": "what a document must be, and the texts of its faults",
         "webhook.policy.ranges": "ranges of releases",
         "webhook.policy.table": "the table of releases, which most runs do not read",
     },

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-__all__ = ["Found", "Memo", "at", "items", "mapping", "name_of", "namespace_of", "text", "texts", "trimmed", "whole"]
+__all__ = ["Memo", "Referent", "at", "items", "mapping", "name_of", "namespace_of", "text", "texts", "trimmed", "whole"]
 
 
 def at(node: Any, *keys: str) -> Any:
@@ -68,8 +68,8 @@ def texts(node: Any, *keys: str) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-class Found(NamedTuple):
-    """An object found by its name."""
+class Referent(NamedTuple):
+    """An object that others may refer to by its name, of a kind that there is in a namespace and in the cluster."""
 
     kind: str
     object: dict[str, Any]
@@ -89,6 +89,7 @@ class Found(NamedTuple):
 
     @property
     def disabled(self) -> bool:
+        """Whether OME may not use it."""
         return self.spec.get("disabled") is True
 
     @property

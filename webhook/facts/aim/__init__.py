@@ -7,13 +7,13 @@ from webhook.facts.aim.resources import devices_of, gpu_model
 from webhook.facts.aim.routing import render, route_of
 from webhook.facts.aim.service import Resolved, resolve_service, rivals
 from webhook.facts.aim.template import resolve_template, same
-from webhook.facts.nodes import Found
+from webhook.facts.nodes import Referent
 
 __all__ = [
     "DEFAULT_CONFIG",
     "FACTS",
     "KNOWLEDGE",
-    "Found",
+    "Referent",
     "Resolved",
     "config_of",
     "devices_of",

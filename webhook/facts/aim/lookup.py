@@ -9,7 +9,7 @@ from typing import Any, Final
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import BOOLEAN, STRING, Fact, fields
 from webhook.facts.names import nearest
-from webhook.facts.nodes import Found, name_of, namespace_of, trimmed
+from webhook.facts.nodes import Referent, name_of, namespace_of, trimmed
 
 GROUP: Final = "aim.silogen.ai"
 IMAGES: Final = ("AIMImage", "AIMClusterImage")
@@ -23,20 +23,20 @@ _DERIVED: Final = "aim.silogen.ai/derived-template"
 """The label of templates that the operator derives from another template and the overrides of a service."""
 
 
-def find(view: ClusterView, kinds: tuple[str, str], namespace: str, name: str) -> Found | None:
+def find(view: ClusterView, kinds: tuple[str, str], namespace: str, name: str) -> Referent | None:
     """Return the namespaced object of this name, whatever its health, otherwise the cluster-scoped one.
 
     ``namespace`` is "" for a cluster-scoped consumer, which uses cluster-scoped objects only.
     """
     own, shared = kinds
     if name and namespace and (obj := view.get(Kind(GROUP, own), namespace, name)):
-        return Found(own, obj)
+        return Referent(own, obj)
     if name and (obj := view.get(Kind(GROUP, shared), "", name)):
-        return Found(shared, obj)
+        return Referent(shared, obj)
     return None
 
 
-def image_of(view: ClusterView, template: Found) -> Found | None:
+def image_of(view: ClusterView, template: Referent) -> Referent | None:
     """The image that a template runs. A cluster template uses cluster images only."""
     return find(view, IMAGES, template.namespace, trimmed(template.spec, "aimImageName"))
 
@@ -48,7 +48,7 @@ def similar(view: ClusterView, kinds: tuple[str, str], namespace: str, name: str
     return nearest(name, map(name_of, (*mine, *view.list(Kind(GROUP, shared), ""))))
 
 
-def default_template(view: ClusterView, namespace: str, image: str) -> tuple[str, Found | None]:
+def default_template(view: ClusterView, namespace: str, image: str) -> tuple[str, Referent | None]:
     """The template of services that name none, and the image that sets it.
 
     An image of the namespace without a default does not hide the default of the cluster image of the same name.
@@ -60,21 +60,21 @@ def default_template(view: ClusterView, namespace: str, image: str) -> tuple[str
     return "", None
 
 
-def is_derived(template: Found) -> bool:
+def is_derived(template: Referent) -> bool:
     """Whether the operator created this template, and keeps updating it, for services with overrides."""
     return trimmed(template.object, "metadata", "labels", _DERIVED) == "true"
 
 
-def config_of(view: ClusterView, namespace: str, name: str) -> Found | None:
+def config_of(view: ClusterView, namespace: str, name: str) -> Referent | None:
     """The runtime config of this name. The config of the namespace replaces that of the cluster as a whole."""
     return find(view, CONFIGS, namespace, name or DEFAULT_CONFIG)
 
 
-def templates_for(view: ClusterView, namespace: str) -> Iterator[Found]:
+def templates_for(view: ClusterView, namespace: str) -> Iterator[Referent]:
     """Every template that a service of the namespace may use, those of the namespace first."""
     for kind in TEMPLATES:
         for obj in view.list(Kind(GROUP, kind), "" if kind.startswith("AIMCluster") else namespace):
-            yield Found(kind, obj)
+            yield Referent(kind, obj)
 
 
 STORAGE_CLASS: Final = Kind("storage.k8s.io", "StorageClass")

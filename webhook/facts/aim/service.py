@@ -25,7 +25,7 @@ from webhook.facts.aim.resources import GPU, amount, effective_resources, profil
 from webhook.facts.aim.routing import Routing, effective_routing, route_of, same_routes
 from webhook.facts.aim.template import Resolution, resolve_template, same
 from webhook.facts.fact import BOOLEAN, STRING, STRINGS, Fact, cut_middle, fields
-from webhook.facts.nodes import Found, at, mapping, name_of, namespace_of, trimmed
+from webhook.facts.nodes import Referent, at, mapping, name_of, namespace_of, trimmed
 from webhook.facts.settings import Settings
 
 
@@ -34,9 +34,9 @@ class Resolved:
     """``image`` is the image of the template. It runs even if the service names another one."""
 
     template: Resolution
-    image: Found | None
+    image: Referent | None
     config_name: str
-    config: Found | None
+    config: Referent | None
     routing: Routing
     resources: dict[str, Any]
 
@@ -54,7 +54,7 @@ def resolve_service(service: dict[str, Any], view: ClusterView, *, choose: bool 
     return Resolved(resolution, image, config_name, config, effective_routing(service, config), resources)
 
 
-def _image(service: dict[str, Any], view: ClusterView, resolution: Resolution) -> Found | None:
+def _image(service: dict[str, Any], view: ClusterView, resolution: Resolution) -> Referent | None:
     """The image of the template. A derived template is in the namespace of the service, wherever its base is."""
     if resolution.template:
         return image_of(view, resolution.template)
@@ -64,13 +64,13 @@ def _image(service: dict[str, Any], view: ClusterView, resolution: Resolution) -
 def candidates(service: dict[str, Any], view: ClusterView) -> list[str]:
     """Names of the templates that run the service's image: the valid values of its templateRef."""
     namespace, image = namespace_of(service), trimmed(service, "spec", "aimImageName")
-    found: dict[str, Found] = {}
+    found: dict[str, Referent] = {}
     for template in templates_for(view, namespace):
         found.setdefault(template.name, template)  # a namespaced template hides the cluster template
     return [name for name, template in found.items() if _offers(template, image)]
 
 
-def _offers(template: Found, image: str) -> bool:
+def _offers(template: Referent, image: str) -> bool:
     return trimmed(template.spec, "aimImageName") == image and not is_derived(template)
 
 

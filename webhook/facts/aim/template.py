@@ -23,7 +23,7 @@ from webhook.facts.aim.lookup import (
     templates_for,
 )
 from webhook.facts.aim.resources import amount, gpu_model, models_on_nodes
-from webhook.facts.nodes import Found, at, mapping, namespace_of, trimmed
+from webhook.facts.nodes import Referent, at, mapping, namespace_of, trimmed
 from webhook.golang.json import GoStruct, marshal
 
 TYPES: Final = ("optimized",)
@@ -37,7 +37,7 @@ PRECISIONS: Final = ("fp4", "int4", "fp8", "int8", "fp16", "bf16", "fp32")
 class Choice:
     """The selected template, or the reason why no template was selected."""
 
-    template: Found | None = None
+    template: Referent | None = None
     error: str = ""
 
 
@@ -45,7 +45,7 @@ class Choice:
 class _Offer:
     """The properties of a template. The profile takes precedence over the spec, except for the GPU model."""
 
-    template: Found
+    template: Referent
     type: str
     gpu: str
     gpus: Any
@@ -60,7 +60,7 @@ class _Offer:
 
 
 def select(
-    templates: Iterable[Found], image: str, overrides: dict[str, Any], gpus: frozenset[str] | None = None
+    templates: Iterable[Referent], image: str, overrides: dict[str, Any], gpus: frozenset[str] | None = None
 ) -> Choice:
     """Select the best available template of an image that fits the overrides. A tie is an error.
 
@@ -83,7 +83,7 @@ def select(
     return Choice(nearest[ranks.index(min(ranks))].template)
 
 
-def _offer(template: Found) -> _Offer:
+def _offer(template: Referent) -> _Offer:
     spec, profile = template.spec, mapping(template.object, "status", "profile", "metadata")
     return _Offer(
         template,
@@ -215,8 +215,8 @@ class Resolution:
     base: str = ""
     name: str = ""
     derived: bool = False
-    template: Found | None = None
-    base_found: Found | None = None
+    template: Referent | None = None
+    base_found: Referent | None = None
     spec: dict[str, Any] | None = None
     error: str = ""
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from webhook.cluster.view import Kind
 from webhook.facts.fact import Fetched, Knowledge
-from webhook.facts.nodes import Found
+from webhook.facts.nodes import Referent
 from webhook.facts.ome.choice import comparison, preferred, ranking_tables, selection_of
 from webhook.facts.ome.facts import FACTS
 from webhook.facts.ome.lookup import find_model, find_runtime
@@ -22,7 +22,7 @@ __all__ = [
     "MULTI_NODE",
     "RAW",
     "ROLES",
-    "Found",
+    "Referent",
     "base_of",
     "find_model",
     "find_runtime",

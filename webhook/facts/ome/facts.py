@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import BOOLEAN, INTEGER, STRING, STRINGS, Fact, cut_middle, fields
-from webhook.facts.nodes import Found, at, items, mapping, namespace_of, text, texts, whole
+from webhook.facts.nodes import Referent, at, items, mapping, namespace_of, text, texts, whole
 from webhook.facts.ome.choice import preferred, selection_of
 from webhook.facts.ome.lookup import MISSING_CLAIMS, find_model, find_runtime, missing_claims
 from webhook.facts.ome.notation import DEFAULTS, prometheus_error, query_error, range_of, scenario_fits
@@ -95,7 +95,7 @@ def _ports(runtime: Any) -> bool:
     return any(items(each, "ports") for each in containers)
 
 
-def _described(found: Found | None) -> dict[str, Any]:
+def _described(found: Referent | None) -> dict[str, Any]:
     return {
         "found": found is not None,
         "kind": found.kind if found else "",

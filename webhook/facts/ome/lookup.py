@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import STRINGS, fields
-from webhook.facts.nodes import Found, Memo, items, text
+from webhook.facts.nodes import Memo, Referent, items, text
 from webhook.golang.names import dns_1123_subdomain
 
 GROUP: Final = "ome.io"
@@ -21,21 +21,21 @@ LISTS: Final = {"ServingRuntime": 256, "ClusterServingRuntime": 2}
 """Lists whose index is kept: of the namespaces in use, and of the cluster, which may be as long as all others."""
 
 
-def find_model(view: ClusterView, namespace: str, name: str, first: str = "") -> Found | None:
+def find_model(view: ClusterView, namespace: str, name: str, first: str = "") -> Referent | None:
     """Find a model by name. ``first`` is the preferred kind; the default is the namespaced kind."""
     return _find(view, BASE_MODELS, namespace, name, first)
 
 
-def find_runtime(view: ClusterView, namespace: str, name: str, first: str = "") -> Found | None:
+def find_runtime(view: ClusterView, namespace: str, name: str, first: str = "") -> Referent | None:
     """Find a runtime by name, as :func:`find_model`."""
     return _find(view, RUNTIMES, namespace, name, first)
 
 
-def runtimes_for(view: ClusterView, namespace: str | None) -> Iterator[Found]:
+def runtimes_for(view: ClusterView, namespace: str | None) -> Iterator[Referent]:
     """Every runtime that services of the namespace (None: of any namespace) may use, namespaced ones first."""
     for kind, listed in _listed(view, namespace):
         for item in listed:
-            yield Found(kind, item)
+            yield Referent(kind, item)
 
 
 def _listed(view: ClusterView, namespace: str | None) -> Iterator[tuple[str, Sequence[dict[str, Any]]]]:
@@ -54,10 +54,10 @@ class RuntimeIndex:
         self._sorts = sorts
         self._known = {kind: Memo(self._by_sort, LISTS[kind]) for kind in RUNTIMES}
 
-    def of(self, view: ClusterView, namespace: str, sort: Hashable) -> list[Found]:
+    def of(self, view: ClusterView, namespace: str, sort: Hashable) -> list[Referent]:
         """The runtimes of a sort that services of the namespace may use, in the order of :func:`runtimes_for`."""
         listed = list(_listed(view, namespace))
-        return [Found(kind, item) for kind, items in listed for item in self._known[kind](items).get(sort, ())]
+        return [Referent(kind, item) for kind, items in listed for item in self._known[kind](items).get(sort, ())]
 
     def _by_sort(self, listed: Sequence[dict[str, Any]]) -> dict[Hashable, list[dict[str, Any]]]:
         found: dict[Hashable, list[dict[str, Any]]] = {}
@@ -67,11 +67,11 @@ class RuntimeIndex:
         return found
 
 
-def _find(view: ClusterView, kinds: Sequence[str], namespace: str, name: str, first: str) -> Found | None:
+def _find(view: ClusterView, kinds: Sequence[str], namespace: str, name: str, first: str) -> Referent | None:
     for kind in sorted(kinds, key=lambda kind: kind != first):
         found = view.get(Kind(GROUP, kind), "" if kind.startswith("Cluster") else namespace, name) if name else None
         if found is not None:
-            return Found(kind, found)
+            return Referent(kind, found)
     return None
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView
 from webhook.facts.fact import Whole, Wholes
-from webhook.facts.nodes import Found, at, items, mapping, namespace_of, text
+from webhook.facts.nodes import Referent, at, items, mapping, namespace_of, text
 from webhook.facts.ome.choice import preferred
 from webhook.facts.ome.lookup import find_runtime
 from webhook.facts.ome.service import MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, mode_of
@@ -134,7 +134,7 @@ def pods_of_service(service: Json, view: ClusterView, settings: Settings) -> Who
     return Wholes(_pods_over(runtime, spec), runtime.object, mode)
 
 
-def _pods_over(runtime: Found, spec: Json) -> Iterator[Whole]:
+def _pods_over(runtime: Referent, spec: Json) -> Iterator[Whole]:
     origin, volumes = f'{runtime.kind} "{runtime.name}"', (text(spec, "model", "name"), FINE_TUNED)
     for role in ROLES:
         if isinstance(spec.get(role), dict):

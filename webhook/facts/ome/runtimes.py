@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.nodes import Found, at, items, mapping, namespace_of, text, texts, whole
+from webhook.facts.nodes import Referent, at, items, mapping, namespace_of, text, texts, whole
 from webhook.facts.ome.formats import facets_of, sort_of
 from webhook.facts.ome.lookup import runtimes_for
 from webhook.facts.ome.notation import parse_size, parse_version, range_of, version_fits
@@ -123,7 +123,7 @@ def overlaps(runtime: Any, view: ClusterView) -> list[str]:
     return list(dict.fromkeys(_named(runtime, other) for other in found))
 
 
-def _named(runtime: Any, other: Found) -> str:
+def _named(runtime: Any, other: Referent) -> str:
     """Kind and name of another runtime; without the name if it belongs to another namespace."""
     visible = namespace_of(other.object) in {"", namespace_of(runtime)}
     return f"{other.kind} {other.name}" if visible else f"a {other.kind} of a namespace"
@@ -156,14 +156,14 @@ def _ranges_meet(one: Any, other: Any) -> bool:
     return low <= high and first.width == second.width
 
 
-def _others(runtime: Any, view: ClusterView, *, but_itself: bool = True) -> Iterator[Found]:
+def _others(runtime: Any, view: ClusterView, *, but_itself: bool = True) -> Iterator[Referent]:
     kind, name = text(runtime, "kind"), text(runtime, "metadata", "name")
     for other in runtimes_for(view, namespace_of(runtime) or None):
         if not but_itself or (other.kind, other.name) != (kind, name):
             yield other
 
 
-def _same_scope(other: Found, runtime: Any) -> bool:
+def _same_scope(other: Referent, runtime: Any) -> bool:
     return other.kind == text(runtime, "kind")
 
 
