@@ -112,7 +112,7 @@ def with_installed(
     kinds = {gvk: catalog.uncompiled(gvk) for gvk in catalog.kinds}
     deviations = [each for each in unsure if not _is_unserved(found.get(each.kind))]
     changed = {kinds[gvk].api for gvk in found}
-    for gvk in [gvk for gvk, known in kinds.items() if known.api in changed]:  # the others stay uncompiled
+    for gvk in [gvk for gvk, listed in kinds.items() if listed.api in changed]:  # the others stay uncompiled
         change, known = found.get(gvk), catalog.kinds[gvk]
         if _is_unserved(change):
             del kinds[gvk]

@@ -11,8 +11,7 @@ from webhook.admission import GroupVersionKind
 from webhook.catalog.applies import Foreign, Own
 from webhook.catalog.packs import DOCUMENTED, NO_PACK, InForce, Pack
 from webhook.cluster import Kind
-from webhook.facts import KNOWN, Fact, Knowledge, WholesOf
-from webhook.facts.reference import Member, referenced
+from webhook.facts import KNOWN, Fact, Knowledge, Member, WholesOf, referenced
 from webhook.manifests.documents import Document
 from webhook.policy import Policy, Prepared, Reference
 from webhook.schema import CRD, Structural

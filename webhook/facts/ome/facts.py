@@ -7,11 +7,10 @@ from sys import intern
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.claims import MISSING_CLAIMS, missing_claims
 from webhook.facts.fact import BOOLEAN, INTEGER, NAMES, STRING, STRINGS, Fact, cut_middle, fields
-from webhook.facts.nodes import Memo, at, items, mapping, namespace_of, text, whole
+from webhook.facts.nodes import Memo, Referent, at, items, mapping, namespace_of, text, texts, whole
 from webhook.facts.ome.choice import accelerators_of, choice, explained_choice, model_of, preferred, selection_of
-from webhook.facts.ome.lookup import Found, find_model, find_runtime, runtime_lists
+from webhook.facts.ome.lookup import MISSING_CLAIMS, find_model, find_runtime, missing_claims, runtime_lists
 from webhook.facts.ome.notation import DEFAULTS, prometheus_error, query_error, range_of, scenario_fits
 from webhook.facts.ome.runtimes import (
     configuration_error,
@@ -55,7 +54,7 @@ def _chosen(selection: Selection) -> dict[str, Any]:
 
 
 _CHOICES: Final = Memo(
-    lambda model, behaviour, *lists: _chosen(choice(Found(text(model, "kind"), model), behaviour, lists)), limit=256
+    lambda model, behaviour, *lists: _chosen(choice(Referent(text(model, "kind"), model), behaviour, lists)), limit=256
 )
 """The choice for all services of a namespace with the same model. There may be thousands of runtimes."""
 
@@ -70,7 +69,7 @@ def _refusal(service: dict[str, Any], view: ClusterView, settings: Settings) -> 
 
 _REFUSALS: Final = Memo(
     lambda model, behaviour, namespace, *lists: (
-        explained_choice(Found(text(model, "kind"), model), behaviour, namespace, lists).error
+        explained_choice(Referent(text(model, "kind"), model), behaviour, namespace, lists).error
     ),
     limit=256,
 )
@@ -122,7 +121,7 @@ def _ports(runtime: Any) -> bool:
     return any(items(each, "ports") for each in containers)
 
 
-def _described(found: Found | None) -> dict[str, Any]:
+def _described(found: Referent | None) -> dict[str, Any]:
     return {
         "found": found is not None,
         "kind": found.kind if found else "",
@@ -143,8 +142,7 @@ def _migration(service: dict[str, Any], view: ClusterView, settings: Settings) -
 
 def _weights(service: dict[str, Any], view: ClusterView) -> dict[str, list[str]]:
     """The referenced fine-tuned weights that do not exist, are of another model (with that model), or are disabled."""
-    named = at(service, "spec", "model", "fineTunedWeights")
-    names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    names = texts(service, "spec", "model", "fineTunedWeights")
     weights = {name: view.get(Kind("ome.io", "FineTunedWeight"), "", name) for name in names}
     model, namespace = text(service, "spec", "model", "name"), namespace_of(service)
     bases = {name: mapping(weight, "spec", "baseModelRef") for name, weight in weights.items() if weight is not None}

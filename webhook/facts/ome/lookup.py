@@ -1,12 +1,17 @@
-"""Look up the models and runtimes that services refer to."""
+"""Look up what services refer to: models, runtimes, and the claims that pods name.
+
+Pods name PersistentVolumeClaims for volumes, and ResourceClaims and their templates for devices.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.nodes import Memo, text
+from webhook.facts.fact import STRINGS, fields
+from webhook.facts.nodes import Memo, Referent, items, text
+from webhook.golang.names import dns_1123_subdomain
 
 GROUP: Final = "ome.io"
 BASE_MODELS: Final = ("BaseModel", "ClusterBaseModel")
@@ -16,36 +21,12 @@ LISTS: Final = {"ServingRuntime": 256, "ClusterServingRuntime": 2}
 """Lists whose index is kept: of the namespaces in use, and of the cluster, which may be as long as all others."""
 
 
-class Found(NamedTuple):
-    """An object found by its name."""
-
-    kind: str
-    object: dict[str, Any]
-
-    @property
-    def name(self) -> str:
-        return text(self.object, "metadata", "name")
-
-    @property
-    def spec(self) -> dict[str, Any]:
-        spec = self.object.get("spec")
-        return spec if isinstance(spec, dict) else {}
-
-    @property
-    def disabled(self) -> bool:
-        return self.spec.get("disabled") is True
-
-    @property
-    def cluster_scoped(self) -> bool:
-        return self.kind.startswith("Cluster")
-
-
-def find_model(view: ClusterView, namespace: str, name: str, first: str = "") -> Found | None:
+def find_model(view: ClusterView, namespace: str, name: str, first: str = "") -> Referent | None:
     """Find a model by name. ``first`` is the preferred kind; the default is the namespaced kind."""
     return _find(view, BASE_MODELS, namespace, name, first)
 
 
-def find_runtime(view: ClusterView, namespace: str, name: str, first: str = "") -> Found | None:
+def find_runtime(view: ClusterView, namespace: str, name: str, first: str = "") -> Referent | None:
     """Find a runtime by name, as :func:`find_model`."""
     return _find(view, RUNTIMES, namespace, name, first)
 
@@ -59,9 +40,9 @@ def runtime_lists(view: ClusterView, namespace: str | None) -> RuntimeLists:
     return tuple(view.list(Kind(GROUP, kind), "" if kind.startswith("Cluster") else namespace) for kind in RUNTIMES)
 
 
-def runtimes_in(lists: RuntimeLists) -> Iterator[Found]:
+def runtimes_in(lists: RuntimeLists) -> Iterator[Referent]:
     """The runtimes of the lists, namespaced ones first."""
-    return (Found(kind, item) for kind, listed in zip(RUNTIMES, lists, strict=True) for item in listed)
+    return (Referent(kind, item) for kind, listed in zip(RUNTIMES, lists, strict=True) for item in listed)
 
 
 class RuntimeIndex:
@@ -75,14 +56,14 @@ class RuntimeIndex:
         self._sorts = sorts
         self._by_kind = {kind: Memo(self._by_sort, LISTS[kind]) for kind in RUNTIMES}
 
-    def of(self, lists: RuntimeLists, *sorts: Hashable) -> list[Found]:
+    def of(self, lists: RuntimeLists, *sorts: Hashable) -> list[Referent]:
         """The runtimes of one of the sorts, each once, in the order of the lists."""
-        chosen: list[Found] = []
+        chosen: list[Referent] = []
         for kind, listed in zip(RUNTIMES, lists, strict=True):
             by_sort = self._by_kind[kind](listed)
             places = [by_sort[sort] for sort in sorts if sort in by_sort]
             in_order = places[0] if len(places) == 1 else sorted({number for of_sort in places for number in of_sort})
-            chosen += [Found(kind, listed[number]) for number in in_order]
+            chosen += [Referent(kind, listed[number]) for number in in_order]
         return chosen
 
     def _by_sort(self, listed: Sequence[dict[str, Any]]) -> dict[Hashable, list[int]]:
@@ -94,9 +75,41 @@ class RuntimeIndex:
         return places
 
 
-def _find(view: ClusterView, kinds: Sequence[str], namespace: str, name: str, first: str) -> Found | None:
+def _find(view: ClusterView, kinds: Sequence[str], namespace: str, name: str, first: str) -> Referent | None:
     for kind in sorted(kinds, key=lambda kind: kind != first):
         found = view.get(Kind(GROUP, kind), "" if kind.startswith("Cluster") else namespace, name) if name else None
         if found is not None:
-            return Found(kind, found)
+            return Referent(kind, found)
     return None
+
+
+_VOLUMES: Final = Kind("", "PersistentVolumeClaim")
+_CLAIMS: Final = Kind("resource.k8s.io", "ResourceClaim")
+_TEMPLATES: Final = Kind("resource.k8s.io", "ResourceClaimTemplate")
+
+_LOOKED_UP: Final = 16
+"""Claims of an object that are looked up. Each is a request to the API server, within the time of the review."""
+
+MISSING_CLAIMS: Final = fields(volumes=STRINGS, claims=STRINGS, templates=STRINGS)
+
+
+def missing_claims(pods: Iterable[Any], namespace: str, view: ClusterView) -> dict[str, list[str]]:
+    """The names of the claims of pod specs that do not exist in the namespace; none for an unknown namespace ("")."""
+    named = dict.fromkeys(_named(pods)) if namespace else {}
+    missing: dict[Kind, list[str]] = {_VOLUMES: [], _CLAIMS: [], _TEMPLATES: []}
+    for kind, name in list(named)[:_LOOKED_UP]:
+        if view.get(kind, namespace, name) is None:
+            missing[kind].append(name)
+    return {"volumes": missing[_VOLUMES], "claims": missing[_CLAIMS], "templates": missing[_TEMPLATES]}
+
+
+def _named(pods: Iterable[Any]) -> Iterator[tuple[Kind, str]]:
+    for pod in pods:
+        for volume in items(pod, "volumes"):
+            name = text(volume, "persistentVolumeClaim", "claimName")
+            if name:
+                yield _VOLUMES, name
+        for each in items(pod, "resourceClaims"):
+            claim, template = text(each, "resourceClaimName"), text(each, "resourceClaimTemplateName")
+            if bool(claim) != bool(template) and not dns_1123_subdomain(claim or template):  # else KP001 says so
+                yield (_CLAIMS, claim) if claim else (_TEMPLATES, template)
