@@ -8,11 +8,24 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from tests.hostile import admitted, bars, bodies, children, costs, freshness, isolation, large, memory, normal, small
+from tests.hostile import (
+    admitted,
+    bars,
+    bodies,
+    children,
+    costs,
+    freshness,
+    isolation,
+    large,
+    memory,
+    normal,
+    small,
+    victims,
+)
 from tests.shared import ROOT
 
 PAGE = ROOT / "docs" / "reliability.md"
-PARTS = ("costs", "small", "admitted", "children", "freshness", "memory", "isolation", "large", "normal")
+PARTS = ("costs", "small", "pairs", "admitted", "children", "freshness", "memory", "isolation", "large", "normal")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -36,7 +49,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--kinds", nargs="+", choices=[*bodies.kinds()], default=())
     parser.add_argument("--seconds", type=float, default=10, help="of each attack of the part isolation")
     parser.add_argument("--tries", type=int, default=6, help="of a round of the part isolation that others disturb")
-    parser.add_argument("--search", type=float, default=120, help="seconds of search per kind of the part small")
+    parser.add_argument(
+        "--search", type=float, default=120, help="seconds of search per kind of the parts small and pairs"
+    )
     parser.add_argument("--short", action="store_true", help="a tenth of everything")
     parser.add_argument("--against", type=Path, help="another checkout, to compare the normal path with")
     parser.add_argument("--write", action="store_true", help="keep the worst objects found in worst.yaml")
@@ -52,6 +67,7 @@ def _parts(options: argparse.Namespace) -> dict[str, Callable[[bars.Report], Non
     return {
         "costs": costs.run,
         "small": partial(small.run, options=small.Options(options.search / share, options.kinds, options.write)),
+        "pairs": partial(victims.run, seconds=options.search / share, names=options.kinds),
         "admitted": partial(admitted.run, names=options.kinds),
         "children": children.run,
         "freshness": freshness.run,
