@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from webhook.admission.decision import Cause, Warn
-from webhook.admission.plain import cut_end
+from webhook.admission.plain import cut_end, one_line
 from webhook.admission.request import Request
+from webhook.golang.strconv import quote
 
 STATUS_LENGTH: Final = 4096
 """Bytes of a refusal by Modelgate's rules. A terminal shows about 50 lines; `modelgate check` shows everything."""
@@ -44,9 +45,9 @@ def status(request: Request, causes: tuple[Cause, ...]) -> dict[str, Any]:
     at most :data:`STATUS_LENGTH` bytes of JSON, and a last cause counts those that are omitted.
     """
     kind, name = request.kind, cut_end(request.name, NAME_LENGTH)
-    details: dict[str, Any] = {"name": name, "group": kind.group, "kind": kind.kind}
+    details: dict[str, Any] = {"name": one_line(name), "group": kind.group, "kind": kind.kind}
     refusals = [cause.refusal for cause in causes]
-    prefix, reason, code = f'{kind.kind}.{kind.group} "{name}" is invalid: ', "Invalid", 422
+    prefix, reason, code = f"{kind.kind}.{kind.group} {quote(name)} is invalid: ", "Invalid", 422
     native = refusals[0] is not None and all(refusals)
     if native and refusals[0] is not None:
         prefix, reason, code = refusals[0].prefix, refusals[0].reason, refusals[0].code
@@ -79,7 +80,7 @@ def _size(value: Any) -> int:
 
 
 def _entry(cause: Cause) -> dict[str, str]:
-    return {"reason": cause.reason, "message": cause.text, "field": cause.field}
+    return {"reason": cause.reason, "message": cause.text, "field": one_line(cause.field)}
 
 
 def _within(causes: Sequence[Cause], room: int) -> Sequence[Cause]:

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from webhook.admission import one_line
 from webhook.admission.errors import NotReady, Unavailable
 from webhook.cluster.api import ApiError, Reader
 from webhook.cluster.connection import NoConnection, connect
-from webhook.golang.credentials import masked
 
 __all__ = ["Pod", "PodEvents", "pod_events"]
 
@@ -66,7 +66,7 @@ class PodEvents(Reader):
             "action": "LoadRules",
             "reason": reason,
             "regarding": {"apiVersion": "v1", "kind": "Pod", **pod._asdict()},
-            "note": masked(note)[:NOTE],
+            "note": one_line(note)[:NOTE],
             "type": "Warning",
         }
 
