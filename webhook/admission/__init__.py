@@ -5,7 +5,7 @@ own: import them by name.
 """
 
 from webhook.admission.decision import Cause, Decision, Default, Refusal, Warn, labels
-from webhook.admission.plain import cut_end, one_line
+from webhook.admission.plain import cut_end, escaped, one_line
 from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.admission.stamp import Stamp
 
@@ -19,6 +19,7 @@ __all__ = [
     "Stamp",
     "Warn",
     "cut_end",
+    "escaped",
     "group_version",
     "labels",
     "one_line",

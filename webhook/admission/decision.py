@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from webhook.admission.plain import one_line
+from webhook.admission.plain import escaped, one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Cause:
     (``Invalid value: "x": …``). ``code`` is the rule's (``LK201``), "" for the API server's own schema errors.
     ``refusal`` is set for a refusal by a native policy, and of an object that is too large. ``hints`` are what rules
     say of the same field, without the field, beside a schema error: ``message`` stays the API server's. Whatever makes
-    a cause, its message passes :func:`one_line`; ``field`` is a place, and does so where it becomes text.
+    a cause, its message passes :func:`one_line`; ``field`` is a place, and is escaped where it becomes text.
     """
 
     field: str
@@ -65,7 +65,7 @@ class Cause:
         return "; ".join((message, *map(str, self.hints)))
 
     def __str__(self) -> str:
-        return f"{one_line(self.field)}: {self.text}" if self.field else self.text
+        return f"{escaped(self.field)}: {self.text}" if self.field else self.text
 
 
 @dataclass(init=False, slots=True, unsafe_hash=True)  # not frozen, and never changed: freezing doubles the time
@@ -86,7 +86,7 @@ class Warn:
         self.label = code or ("policy" if policy else "schema")
 
     def __str__(self) -> str:
-        text = f"{one_line(self.field)}: {self.message}" if self.field else self.message
+        text = f"{escaped(self.field)}: {self.message}" if self.field else self.message
         return f"{text} ({self.code})" if self.code else text
 
 

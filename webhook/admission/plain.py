@@ -25,11 +25,15 @@ def cut_end(text: str, length: int) -> str:
     return text if len(text) <= length else f"{masked(text)[: length - 1]}…"
 
 
+def escaped(text: str) -> str:
+    """The text with control characters escaped as Go's ``%q`` does: for a place, which has no credentials."""
+    return text if text.isprintable() else _CONTROL.sub(lambda control: quote(control[0])[1:-1], text)
+
+
 def one_line(text: str) -> str:
-    """The text with credentials hidden, and control characters escaped as Go's ``%q`` does.
+    """The text with credentials hidden and control characters escaped.
 
     Every text that quotes a user passes it, on its way to a reply, an object of the cluster, a terminal or a log: names
     that a user chooses cannot forge lines then, and colours cannot hide text. A second pass changes nothing.
     """
-    text = masked(text)
-    return text if text.isprintable() else _CONTROL.sub(lambda control: quote(control[0])[1:-1], text)
+    return escaped(masked(text))

@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from webhook.admission.decision import Cause, Warn
-from webhook.admission.plain import cut_end, one_line
+from webhook.admission.plain import cut_end, escaped
 from webhook.admission.request import Request
-from webhook.golang.strconv import quote
 
 STATUS_LENGTH: Final = 4096
 """Bytes of a refusal by Modelgate's rules. A terminal shows about 50 lines; `modelgate check` shows everything."""
@@ -44,10 +43,10 @@ def status(request: Request, causes: tuple[Cause, ...]) -> dict[str, Any]:
     If all causes have a ``refusal``, it is the Status of the first, with the texts and causes of all. Otherwise it is
     at most :data:`STATUS_LENGTH` bytes of JSON, and a last cause counts those that are omitted.
     """
-    kind, name = request.kind, cut_end(request.name, NAME_LENGTH)
-    details: dict[str, Any] = {"name": one_line(name), "group": kind.group, "kind": kind.kind}
+    kind, name = request.kind, cut_end(escaped(request.name), NAME_LENGTH)
+    details: dict[str, Any] = {"name": name, "group": kind.group, "kind": kind.kind}
     refusals = [cause.refusal for cause in causes]
-    prefix, reason, code = f"{kind.kind}.{kind.group} {quote(name)} is invalid: ", "Invalid", 422
+    prefix, reason, code = f'{kind.kind}.{kind.group} "{name}" is invalid: ', "Invalid", 422
     native = refusals[0] is not None and all(refusals)
     if native and refusals[0] is not None:
         prefix, reason, code = refusals[0].prefix, refusals[0].reason, refusals[0].code
@@ -80,7 +79,7 @@ def _size(value: Any) -> int:
 
 
 def _entry(cause: Cause) -> dict[str, str]:
-    return {"reason": cause.reason, "message": cause.text, "field": one_line(cause.field)}
+    return {"reason": cause.reason, "message": cause.text, "field": escaped(cause.field)}
 
 
 def _within(causes: Sequence[Cause], room: int) -> Sequence[Cause]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from webhook.admission import Cause, Warn, one_line
+from webhook.admission import Cause, Warn, escaped, one_line
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.manifests.documents import Document
 from webhook.manifests.places import Place, Remark, find
@@ -83,7 +83,7 @@ class Finding:
 
     @property
     def text(self) -> str:
-        return f"{one_line(self.field)}: {self.message}" if self.field else self.message
+        return f"{escaped(self.field)}: {self.message}" if self.field else self.message
 
 
 def _schema_code(cause: Cause) -> str:
