@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import time
 from contextlib import contextmanager
 
@@ -173,45 +172,3 @@ def test_without_the_value_nothing_may_be_made_and_nothing_is(cluster):
     assert cluster.kubectl.find("configmap", TEMPLATE[1]) is None
     account = f"--as=system:serviceaccount:{NAMESPACE}:{NAME}"
     assert cluster.kubectl.run("auth", "can-i", "create", GUARD[0], account).out == "no\n"
-
-
-THEIRS = {"url": "https://evil.example/"}
-PODS = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
-
-
-WIDER = [
-    (NAME, {"clientConfig": THEIRS}),
-    (NAME, {"rules": PODS}),
-    (NAME, {"failurePolicy": "Fail"}),
-    (f"{NAME}-policies", {"rules": PODS}),
-    (f"{NAME}-policies", {"namespaceSelector": {}}),
-]
-
-
-def test_a_stolen_token_makes_no_other_configuration(cluster):
-    mutating = {each["metadata"]["name"]: each for each in json_of(cluster) if each["kind"][0] == "M"}
-    tried = [(name, {**mutating[name]["webhooks"][0], **change}) for name, change in WIDER]
-    tried.append(("another", mutating[NAME]["webhooks"][0]))
-    cluster.kubectl("delete", *EVERY)
-    account = f"--as=system:serviceaccount:{NAMESPACE}:{NAME}"
-    ways = (["apply", "--server-side", "--field-manager=helm"], ["create"])  # RBAC refuses to create without a name
-
-    def answer(way, made):
-        return cluster.kubectl.run(*way, "--dry-run=server", "-f", "-", account, stdin=json.dumps(made))
-
-    def refusal(name, webhook, way=ways[0]):
-        return answer(way, {**mutating[NAME], "metadata": {"name": name}, "webhooks": [webhook]}).err
-
-    in_force = "only as the chart has them"
-    wait_until(lambda: in_force in refusal(*tried[0]), "the API server's reading of the policy just installed")
-    said = {(name, str(webhook), *way): refusal(name, webhook, way) for name, webhook in tried for way in ways}
-    assert [each for each in said.items() if "denied request" not in each[1] and "forbidden" not in each[1]] == []
-    assert answer(ways[0], mutating[NAME]).code == 0
-
-
-def json_of(plane):
-    """The configurations as they are, as something to apply."""
-    every = [found(plane, each) for each in EVERY]
-    for each in every:
-        each["metadata"] = {"name": each["metadata"]["name"]}
-    return every
