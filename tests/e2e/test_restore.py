@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import time
 from contextlib import contextmanager
 
@@ -156,6 +157,25 @@ def test_break_glass_is_one_command_more_and_helm_ends_it(cluster, tmp_path):
         wait_until(lambda: missing in events(cluster, "BundleNotPublished"), "an Event about it")
         cluster.helm(*UPGRADE)
         assert seconds_until_back(cluster, EVERY) < 5
+
+
+def test_what_an_administrator_changed_is_an_event_and_a_state_until_it_is_as_before(cluster, tmp_path):
+    def states():
+        return json.loads((tmp_path / "tls" / "status.json").read_text())["configurations"]
+
+    condition = [{"name": "never", "expression": "false"}]
+    changed = [{"op": "add", "path": "/webhooks/0/matchConditions", "value": condition}]
+    gone = [{"op": "remove", "path": "/webhooks/0/matchConditions"}]
+    with sidecar(cluster, tmp_path) as process:
+        assert states()[f"mutating/{NAME}"] == "current"
+        cluster.kubectl("patch", *GUARD[0].split("/"), "--type=json", f"--patch={json.dumps(changed)}")
+        told = {("MutatingWebhookConfiguration", NAME, "Warning")}
+        wait_until(lambda: events(cluster, "ConfigurationChanged") == told, "an Event about it", 40)
+        assert f"mutating/{NAME}: not as the release has it: matchConditions." in process.tail()
+        wait_until(lambda: states()[f"mutating/{NAME}"] == "changed", "the state for the server")
+        assert states()[f"validating/{NAME}"] == "current"
+        cluster.kubectl("patch", *GUARD[0].split("/"), "--type=json", f"--patch={json.dumps(gone)}")
+        wait_until(lambda: states()[f"mutating/{NAME}"] == "current", "the end of it")
 
 
 @pytest.mark.long
