@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.chart.attempts import FIELDS, METADATA, with_another_webhook, with_field, without_a_webhook
+from tests.chart.helm import POLICIES
 from tests.e2e.crds import install_crds
 from tests.e2e.gate import CHART, NAME, NAMESPACE
 from tests.e2e.kubectl import Answer, Object
@@ -78,6 +79,11 @@ def lease(name: str, namespace: str = NAMESPACE) -> Object:
 def pod() -> Object:
     spec = {"containers": [{"name": "x", "image": "x"}], "serviceAccountName": RECONCILER}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": spec}
+
+
+def may_read_secrets() -> Object:
+    spec = {"user": "x", "resourceAttributes": {"verb": "get", "resource": "secrets", "namespace": NAMESPACE}}
+    return {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
 
 
 OF_RECONCILER = {"annotations": {"kubernetes.io/service-account.name": RECONCILER}}
@@ -207,6 +213,24 @@ ROWS = [
         ),
     ),
     Row(
+        VIEW,
+        ("create subjectaccessreviews.authorization.k8s.io",),
+        "where there are policies: it learns who may do what, and gives no right",
+        (
+            ("who may do what", ("create", *DRY), may_read_secrets(), ""),
+            ("a right", ("create", "rolebinding", "x", "--clusterrole=admin", "--user=x"), None, FORBIDDEN),
+        ),
+    ),
+    Row(
+        VIEW,
+        ("create events.events.k8s.io",),
+        "where there are policies: an Event is words for people; no program of Modelgate reads one",
+        (
+            ("an Event beside the gate", CREATE, event(NAMESPACE), ""),
+            ("an Event elsewhere", (*CREATE, "--namespace=kube-system"), event("kube-system"), FORBIDDEN),
+        ),
+    ),
+    Row(
         RECONCILER,
         ("create leases.coordination.k8s.io",),
         "a policy of the chart lets it make its own Lease only",
@@ -231,6 +255,12 @@ ROWS = [
         (f"get,update leases.coordination.k8s.io/{RECONCILER}",),
         "to hold it keeps the reconciler from acting, which a stolen token of it could do without the Lease",
         (("another Lease", ("get", "lease", "another"), None, FORBIDDEN),),
+    ),
+    Row(
+        RECONCILER,
+        ("create subjectaccessreviews.authorization.k8s.io",),
+        "where there are policies: it learns who may do what, and gives no right",
+        (("who may do what", ("create", *DRY), may_read_secrets(), ""),),
     ),
     Row(
         RECONCILER,
@@ -300,7 +330,8 @@ def released(plane_assets):
     with Plane(plane_assets) as started:
         install_crds(started.kubectl)
         started.kubectl.send("create", model("theirs"))
-        started.helm("install", NAME, CHART, f"--namespace={NAMESPACE}", "--create-namespace")
+        where = (f"--namespace={NAMESPACE}", "--create-namespace", f"--set-json={POLICIES}")
+        started.helm("install", NAME, CHART, *where)
         started.kubectl.within(NAMESPACE).send("create", secret("kubernetes.io/tls"))
         another = (GATE, CREATE, secret("Opaque", "another"))
         wait_until(lambda: OWN_SECRET in answer(started, *another).err, "the API server's reading of the policies")
