@@ -36,7 +36,7 @@ RUN PYTHONHASHSEED=0 /opt/modelgate/bin/python -P -B -c "from modelgate.webhook.
 RUN PYTHONHASHSEED=0 python3 tools/image.py /image /opt/modelgate && mkdir /image/opt && cp -a /opt/modelgate /image/opt/
 # Every command still finds what it imports, there.
 RUN for command in serve check certs reconcile doctor; do chroot /image /opt/modelgate/bin/modelgate $command --help > /dev/null || exit 1; done \
- && chroot /image /opt/modelgate/bin/python -B -c "import modelgate.webhook.cluster.live, modelgate.webhook.cluster.events, modelgate.certs.api, celpy, \
+ && chroot /image /opt/modelgate/bin/python -B -c "import modelgate.webhook.cluster.live, modelgate.certs.api, celpy, \
 opentelemetry.exporter.otlp.proto.http.trace_exporter, ssl, sqlite3, lzma, bz2, ctypes, zoneinfo; zoneinfo.ZoneInfo('Asia/Tokyo'); \
 from kubernetes import config, client; client.ApiClient()"
 

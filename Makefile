@@ -41,7 +41,7 @@ NODE := tests/e2e -m node --durations=15
 SLOW := tests/e2e tests/serve/test_server.py tests/serve/test_connection.py tests/serve/test_callers.py \
 	tests/serve/test_soak.py tests/serve/test_digest.py tests/hostile/test_short.py tests/cli/test_process.py \
 	tests/cli/test_installation.py tests/tools/test_site.py tests/tools/test_pages.py tests/reconciler/test_process.py \
-	tests/conformance/test_upstream.py
+	tests/conformance/test_upstream.py tests/test_contributing.py
 
 check: lint conformance  ## lint, types, unit tests and conformance, without root, Go or a cluster; several minutes
 	$(PY) -m pytest -q -n auto --hypothesis-profile=quick $(addprefix --ignore=,$(SLOW))

@@ -17,8 +17,7 @@ from reconciler.projection import Controller
 from reconciler.resource import kind_of
 from reconciler.say import reports
 from reconciler.writer import Writer
-from webhook.cluster import APIResource, FollowedDefinitions, Following, Key, Listener
-from webhook.cluster.backoff import join
+from webhook.cluster import APIResource, FollowedDefinitions, Following, Key, Listener, join
 from webhook.cluster.live import LiveView
 from webhook.cluster.view import Kind
 from webhook.facts import watched

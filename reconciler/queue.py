@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from webhook.cluster.backoff import backoff
+from webhook.cluster import backoff
 
 K = TypeVar("K")
 

@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from tests.laws import QUICK
 from webhook import catalog
-from webhook.catalog import KnownKind, releases, userfolders
+from webhook.catalog import KnownKind, folders, releases
 from webhook.catalog.kinds import PolicySource
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.policy import Policy
@@ -62,7 +62,7 @@ def compile_once(known: KnownKind, source: PolicySource) -> Policy:
     return compiled[digest]
 
 
-releases.compiled_source = userfolders.compiled_source = compile_once
+releases.compiled_source = folders.compiled_source = compile_once
 
 
 def pytest_collection_finish() -> None:

@@ -53,10 +53,7 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.cli.shell.running": "the parser of all commands, for the site",
     },
     "webhook.cluster": {
-        "webhook.cluster.backoff": "the waits between attempts, of every thread",
         "webhook.cluster.connection": "what connects to a cluster is imported by name",
-        "webhook.cluster.events": "connects to a cluster",
-        "webhook.cluster.issuer": "connects to a cluster",
         "webhook.cluster.live": "connects to a cluster",
         "webhook.cluster.view": "the one protocol that facts know",
     },
@@ -69,9 +66,7 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.facts.aim": "the algorithms of an API, which its projection follows",
         "webhook.facts.llmkube": "as it",
         "webhook.facts.ome": "as it",
-        "webhook.facts.knowledge": "what is known of an API in Python",
         "webhook.facts.nodes": "values at paths of an object of any shape",
-        "webhook.facts.reference": "facts by data",
         "webhook.facts.settings": "which behaviour of an API to follow",
     },
     "webhook.ground": {
@@ -84,7 +79,7 @@ FACES: dict[str, dict[str, str]] = {
     "webhook.library": {
         "webhook.library.apiserver": "the API server's part of a request, for files",
         "webhook.library.unknown": "values that Flux substitutes or SOPS encrypts",
-        "webhook.library.choices": "settings and profiles, checked",
+        "webhook.library.given": "settings and profiles, checked",
         "webhook.library.explained": "the origin of each field, for `explain`",
         "webhook.library.findings": "the findings and their codes",
         "webhook.library.verdict": "what is said of one object, for the reports",
@@ -93,10 +88,10 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.library.review": "one document, for the cases and the tools",
     },
     "webhook.policy": {
-        "webhook.policy.document": "the format of a Policy; loads pydantic",
+        "webhook.policy.document": "the format of a Policy",
         "webhook.policy.export": "native policies from a Policy; no server loads it",
-        "webhook.policy.pack": "the format of a pack; loads pydantic",
-        "webhook.policy.problems": "the texts of a document's faults",
+        "webhook.policy.pack": "the format of a pack",
+        "webhook.policy.problems": "what a document must be, and the texts of its faults",
         "webhook.policy.ranges": "ranges of releases",
         "webhook.policy.table": "the table of releases, which most runs do not read",
     },

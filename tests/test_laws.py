@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.laws import examples
 from tests.shared import ROOT
 from webhook import catalog, engine
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION
 from webhook.catalog import KnownKind
 from webhook.cli.cases import Case, parse_cases

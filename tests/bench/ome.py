@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.bench.report import Row, Table
 from webhook import catalog, engine
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.cluster import MemoryView
 
 COUNT = 200

@@ -17,9 +17,8 @@ from tests.bench.stages import asked, serving
 from tests.bench.timing import memory_of, warm_in_turn
 from webhook import catalog
 from webhook.catalog import Catalog
-from webhook.cluster.resource import Key
 from webhook.cluster.store import Store
-from webhook.cluster.view import Kind
+from webhook.cluster.view import Key, Kind
 from webhook.engine import policyset
 from webhook.serve.gate import Gate
 

@@ -11,8 +11,8 @@ from tests.bench.report import Row, Table
 from tests.bench.timing import cold, thrashing, warm
 from webhook import catalog, engine
 from webhook.admission import review
+from webhook.admission.decision import Request
 from webhook.admission.recent import RecentStamps
-from webhook.admission.request import Request
 from webhook.catalog import Catalog
 from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Options

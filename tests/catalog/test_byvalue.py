@@ -14,8 +14,7 @@ from tests.catalog.test_installed import changed, decided, gpu_of, with_prefetch
 from tests.definitions import POLICIES, definitions
 from tests.shared import shared
 from webhook import engine
-from webhook.admission.decision import Decision
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import Decision, GroupVersionKind, Request
 from webhook.catalog import Catalog, chosen, with_installed
 from webhook.cli.cases import Case, CaseResult, CasesDocument, run
 from webhook.cluster import MemoryView

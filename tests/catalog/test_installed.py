@@ -15,8 +15,7 @@ from tests.definitions import GROUPS, definitions
 from tests.kinds import known_kind
 from tests.shared import ROOT, shared
 from webhook import catalog, engine
-from webhook.admission.decision import Decision
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import Decision, GroupVersionKind, Request
 from webhook.catalog import Catalog, with_installed
 from webhook.cli.cases import Case, CasesDocument
 from webhook.cluster import MemoryView

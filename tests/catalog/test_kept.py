@@ -15,7 +15,7 @@ import pytest
 from tests.definitions import definitions
 from tests.fuzz.ways import compare
 from webhook import catalog
-from webhook.admission.request import GroupVersionKind
+from webhook.admission.decision import GroupVersionKind
 from webhook.catalog import POLICIES, Catalog, releases, ship
 from webhook.catalog.kept import _PARTS, SHIPPED, Kept, code_digest
 from webhook.catalog.kinds import NO_POLICY

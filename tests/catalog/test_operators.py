@@ -8,37 +8,18 @@ from typing import Any
 import pytest
 
 from tests.catalog.test_installed import changed, decided
+from tests.crds import crd, crd_text, spec_schema
 from tests.shared import ROOT
 from webhook import catalog
+from webhook.admission.decision import GroupVersionKind
 from webhook.admission.errors import CatalogError, SettingsError
-from webhook.admission.request import GroupVersionKind
 from webhook.catalog import Catalog, Deviation, definition_names, forms, with_installed
 from webhook.catalog.operators import undecided_codes
 from webhook.facts.settings import Settings
 from webhook.schema.crd.digest import digest
 
-CRD = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  names: {kind: Widget, plural: widgets, singular: widget, listKind: WidgetList}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            properties:
-              size: {type: integer}
-              colour: {type: string}
-"""
+SIZE_AND_COLOUR = {"size": {"type": "integer"}, "colour": {"type": "string"}}
+CRD = crd_text("example.com", "Widget", json.dumps(spec_schema(**SIZE_AND_COLOUR)))
 POLICY = """\
 apiVersion: modelgate.dev/v1alpha1
 kind: Policy
@@ -65,25 +46,13 @@ spec: {operator: Widgeteer, documented: 1.0.0}
 WIDGET = GroupVersionKind("example.com", "v1", "Widget")
 
 
-def definition(fields: dict[str, Any], text: str = "", plural: str = "widgets") -> dict[str, Any]:
-    spec = {"type": "object", "properties": {"size": {"type": "integer"}, "colour": {"type": "string"}, **fields}}
-    schema = {"type": "object", "description": text, "properties": {"spec": spec}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    kind = plural.removesuffix("s").title()
-    names = {"kind": kind, "plural": plural, "singular": plural[:-1], "listKind": f"{kind}List"}
-    spec = {"group": "example.com", "names": names, "scope": "Namespaced", "versions": [version]}
-    metadata = {"name": f"{plural}.example.com"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": metadata,
-        "spec": spec,
-    }
+def definition(fields: dict[str, Any], text: str = "", kind: str = "Widget") -> dict[str, Any]:
+    return crd("example.com", kind, {"description": text, **spec_schema(**SIZE_AND_COLOUR, **fields)})
 
 
 SHAPE = {"shape": {"type": "string"}}
 FIRST, SECOND, THIRD = (definition({}, "of 1.0"), definition({}, "of 1.1"), definition(SHAPE, "of 1.2 and later"))
-SERVICE, LATER = (definition({}, text, "services") for text in ("one", "another"))
+SERVICE, LATER = (definition({}, text, "Service") for text in ("one", "another"))
 TABLE = {
     "releases": ["1.0.0", "1.1.0", "1.2.0", "1.3.0", "1.4.0"],
     "digests": {
@@ -164,7 +133,7 @@ def test_naming_the_documented_release_changes_nothing_and_another_one_the_diges
         ([LATER], (), "1.4.0"),
         ([SECOND, LATER], (), "unknown"),
         ([definition(SHAPE, "of 1.5")], (), "unknown"),
-        ([THIRD, definition({}, "a third", "services")], (), "unknown"),
+        ([THIRD, definition({}, "a third", "Service")], (), "unknown"),
         ([FIRST], ("services.example.com",), "1.0.0"),
     ],
 )

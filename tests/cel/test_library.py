@@ -3,8 +3,8 @@ import pytest
 from tests.cel.calls import call
 from webhook.cel import LATEST, types
 from webhook.cel.cost.runtime import call_cost
-from webhook.cel.library.additions import JSON_PATCH
 from webhook.cel.library.registry import LIBRARIES, constants, overloads
+from webhook.cel.library.strings import JSON_PATCH
 from webhook.cel.values.value import type_name
 
 SINCE = {

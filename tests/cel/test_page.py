@@ -6,8 +6,8 @@ from pathlib import Path
 import webhook.cel
 from tests.library.pages import differences
 from webhook.cel import COMPATIBLE, LATEST
-from webhook.cel.library.additions import JSON_PATCH, SHOWN
 from webhook.cel.library.registry import LIBRARIES
+from webhook.cel.library.strings import JSON_PATCH, SHOWN
 from webhook.cli import main
 
 ROOT = Path(__file__).parents[2]

@@ -183,6 +183,6 @@ def test_where_nothing_is_installed_one_warning_says_so():
 def test_what_is_not_installed_tells_the_release_as_it_does_to_the_gate():
     quota = "gpuquotas.inference.llmkube.dev"
     snapshot = Snapshot(World().objects, NOW)
-    assert quota in snapshot.definitions(RULES.catalog)[1]
+    assert quota in snapshot.absent(RULES.definitions()[1])
     unread = replace(snapshot, unread=(f"customresourcedefinitions/{quota}: forbidden",))
-    assert quota not in unread.definitions(RULES.catalog)[1]
+    assert quota not in unread.absent(RULES.definitions()[1])

@@ -12,7 +12,7 @@ from tests.chart.helm import NAMESPACE, rendered
 from tests.definitions import definitions
 from tests.reconciler.world import rules
 from webhook import engine
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.cli.doctor import examined
 from webhook.cli.doctor.snapshot import Snapshot
 from webhook.cluster.view import MemoryView

@@ -6,23 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.crds import crd_text
 from webhook.cli import main
 
-CRD = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  names: {kind: Widget, plural: widgets}
-  scope: Cluster
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema:
-      openAPIV3Schema:
+SCHEMA = """
         type: object
         properties:
           spec:
@@ -35,6 +22,7 @@ spec:
             - {rule: "self.size < 5 || self.colour == 'red'", message: large ones must be red}
           status: {type: object, properties: {ready: {type: boolean}}}
 """
+CRD = crd_text("example.com", "Widget", SCHEMA, scope="Cluster", subresources={"status": {}})
 WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: team}\nspec: {size: 4, note: null}\n"
 
 

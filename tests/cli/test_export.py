@@ -11,7 +11,7 @@ import yaml
 
 from tests.policies.test_cases import files, read, target
 from webhook import catalog
-from webhook.admission.request import Request
+from webhook.admission.decision import Request
 from webhook.admission.stamp import ANNOTATION
 from webhook.catalog import Catalog, KnownKind
 from webhook.cel import CompileFailure

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from modelgate import Gate
+from tests.crds import crd, spec_schema
 from webhook import catalog
 from webhook.catalog import POLICIES
 from webhook.cli import main
@@ -16,29 +17,7 @@ from webhook.cli.report.report import rule_page
 Capture = pytest.CaptureFixture[str]
 ROOT = Path(__file__).resolve().parents[2]
 
-CRD = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "widgets.acme.example.com"},
-    "spec": {
-        "group": "acme.example.com",
-        "scope": "Namespaced",
-        "names": {"kind": "Widget", "plural": "widgets", "singular": "widget", "listKind": "WidgetList"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}},
-                    }
-                },
-            }
-        ],
-    },
-}
+CRD = crd("acme.example.com", "Widget", spec_schema(size={"type": "integer"}))
 POLICY = """\
 apiVersion: modelgate.dev/v1alpha1
 kind: Policy

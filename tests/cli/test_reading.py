@@ -15,7 +15,7 @@ import pytest
 from tests.cli.trees import BROKEN, GOOD, repository
 from tests.shared import shared
 from webhook.cli import main
-from webhook.manifests import Reading, read_paths
+from webhook.manifests.reading import Reading, read_paths
 
 Capture = pytest.CaptureFixture[str]
 

@@ -1,6 +1,5 @@
 """A rule of one's own reads another object, by data alone."""
 
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,8 @@ import pytest
 import yaml
 
 from modelgate import Gate, Verdict
-from tests.cli.test_packs import CRD, PACK
+from tests.cli.test_packs import PACK
+from tests.crds import crd, spec_schema
 from webhook import catalog
 from webhook.admission.errors import LoadError
 from webhook.cli import main
@@ -53,17 +53,12 @@ spec:
 
 
 def definition(kind: str, **properties: str) -> dict[str, Any]:
-    found = deepcopy(CRD)
-    plural = f"{kind.lower()}s"
-    found["metadata"] = {"name": f"{plural}.acme.example.com"}
-    spec = found["spec"]
-    spec["names"] = {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"}
-    types: dict[str, Any] = {key: {"type": each} for key, each in properties.items()}
-    for each in types.values():
-        if each["type"] == "array":
-            each["items"] = {"type": "string"}
-    spec["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] = types
-    return found
+    schemas = {"array": {"type": "array", "items": {"type": "string"}}}
+    return crd(
+        "acme.example.com",
+        kind,
+        spec_schema(**{name: schemas.get(type_, {"type": type_}) for name, type_ in properties.items()}),
+    )
 
 
 def pack_at(folder: Path, policy: str = POLICY) -> Path:

@@ -7,29 +7,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.crds import crd_text
 from webhook import catalog
 from webhook.catalog.releases import compiled
 from webhook.cli import main
 from webhook.policy import defaults_in_force
 
-CRD = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: things.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Thing, plural: things}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, properties: {size: {type: integer}, colour: {type: string}}}
-"""
+SPEC = "{type: object, properties: {size: {type: integer}, colour: {type: string}}}"
+CRD = crd_text("example.com", "Thing", f"{{type: object, properties: {{spec: {SPEC}}}}}")
 POLICY = """\
 apiVersion: modelgate.dev/v1alpha1
 kind: Policy

@@ -17,13 +17,12 @@ from tests.definitions import FETCHED, definitions
 from tests.reconciler.apiserver import ApiServer
 from tests.shared import ROOT, shared
 from webhook.cli import main
-from webhook.cli.scan import openreports, table
-from webhook.cli.scan.cluster import Cluster
+from webhook.cli.scan import table
 from webhook.cli.scan.judging import Scan
+from webhook.cli.scan.sources import Cluster
 from webhook.cluster import api as cluster_api
 from webhook.cluster.api import Reader
-from webhook.cluster.resource import APIResource
-from webhook.cluster.view import Kind
+from webhook.cluster.view import APIResource, Kind
 from webhook.facts import WATCHED
 from webhook.facts.settings import DEFAULT_SETTINGS
 
@@ -288,7 +287,7 @@ def test_a_report_belongs_to_its_object(server: ApiServer) -> None:
     stored = server.put("models", model("m", REFUSED))
     scan, _ = scanned(server)
     text = io.StringIO()
-    openreports.write(scan.judged(), scan.rules, text)
+    table.write_reports(scan.judged(), scan.rules, text)
     (report,) = yaml.safe_load_all(text.getvalue())
     assert (report["kind"], report["metadata"]["namespace"]) == ("Report", "ml")
     assert report["metadata"]["name"] == f"modelgate-{stored['metadata']['uid']}"

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.trees import GOOD, definition
+from tests.cli.trees import GOOD
+from tests.crds import crd_text
 from webhook import catalog
 from webhook.admission import GroupVersionKind
 from webhook.catalog import built_in
@@ -107,7 +108,7 @@ def test_a_group_without_its_version_or_with_a_part_too_few_or_too_many_is_an_er
     assert f"did you mean {meant}?" in out if meant else out == ""
 
 
-OTHERS = definition("argoproj.io", "Rollout")
+OTHERS = crd_text("argoproj.io", "Rollout", version="v1alpha1")
 
 
 @pytest.mark.parametrize("kind", ["Application", "AppProject", "Rollot"])

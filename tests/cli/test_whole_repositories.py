@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.trees import definition
+from tests.crds import crd_text
 from webhook.cli import main
 
 Capture = pytest.CaptureFixture[str]
@@ -156,10 +156,11 @@ patches: [{path: ../../shared/labels.yaml, target: {kind: InferenceService}}]
 """,
 }
 PLAIN = {
-    "crds/rollouts.yaml": definition(
+    "crds/rollouts.yaml": crd_text(
         "argoproj.io",
         "Rollout",
         "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer, minimum: 0}}}}}",
+        version="v1alpha1",
     ),
     "rollout.yaml": """\
 apiVersion: argoproj.io/v1alpha1
@@ -230,7 +231,7 @@ MISTAKES = [
     ("plain", "rollout.yaml", "replicas: 2", "replicas: -2", 5, "schema"),
     ("plain", "rollout.yaml", "replicas: 2", "replicsa: 2", 5, "unknown-field"),
     ("plain", "rollout.yaml", "v1alpha1", "v1alpha3", 1, "unknown-kind"),
-    ("plain", "crds/rollouts.yaml", "scope: Namespaced", "scope: Namespace", 6, "schema"),
+    ("plain", "crds/rollouts.yaml", "scope: Namespaced", "scope: Namespace", 7, "schema"),
     ("plain", "models.yaml", "familyName: qwen", 'familyName: ""', 7, "LZ213"),
     ("plain", "models.yaml", "name: listed", "name: Listed", 5, "schema"),
     ("plain", "models.yaml", "OpenModelList", "OpenModlList", 4, "unknown-kind"),

@@ -31,9 +31,6 @@ kind: ClusterServingRuntime
 metadata: {name: other}
 spec: {supportedModelFormats: [{modelFormat: {name: safetensors}, modelFramework: {name: f}, autoSelect: true}]}
 """
-ANYTHING = "{type: object, x-kubernetes-preserve-unknown-fields: true}"
-"""The schema of an open definition."""
-
 BROKEN = {
     "open.yaml": b"a: [\n",
     "tab.yaml": b"a:\n\t- b\n",
@@ -50,25 +47,6 @@ BROKEN = {
     "deep.yaml": b"a: " + b"[" * 1100 + b"\n",
 }
 """Files that cannot be read as manifests."""
-
-
-def definition(group: str, kind: str, schema: str = ANYTHING) -> str:
-    """The CustomResourceDefinition of a namespaced kind, v1alpha1; ``schema`` is its OpenAPI schema as flow YAML."""
-    name, plural = kind.lower(), f"{kind.lower()}s"
-    return f"""\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {{name: {plural}.{group}}}
-spec:
-  group: {group}
-  scope: Namespaced
-  names: {{plural: {plural}, singular: {name}, kind: {kind}, listKind: {kind}List}}
-  versions:
-  - name: v1alpha1
-    served: true
-    storage: true
-    schema: {{openAPIV3Schema: {schema}}}
-"""
 
 
 def repository(root: Path) -> Path:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from tests.threads import beside
 from webhook.cluster import Kind
 from webhook.cluster.readthrough import Reference
-from webhook.cluster.resource import Key
 from webhook.cluster.store import RecentAnswers, Store
+from webhook.cluster.view import Key
 from webhook.serve.forked import Children
 
 FAR = 60.0

@@ -7,7 +7,7 @@ import pytest
 
 from webhook.admission.errors import Unavailable
 from webhook.cluster.api import ApiError
-from webhook.cluster.issuer import ApiServerIssuer
+from webhook.cluster.connection import ApiServerIssuer
 
 DOCUMENTS = {
     "/.well-known/openid-configuration": {"issuer": "https://kubernetes.default.svc"},

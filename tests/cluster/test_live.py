@@ -16,9 +16,8 @@ from webhook.cluster.api import Reader
 from webhook.cluster.informer import UNHEARD, Following, Informer
 from webhook.cluster.live import STALE, LiveView
 from webhook.cluster.readthrough import Reference, RequestView
-from webhook.cluster.resource import APIResource
 from webhook.cluster.store import KEEP, LIMIT, RecentAnswers
-from webhook.cluster.view import ClusterView, Freshness, Kind, MemoryView
+from webhook.cluster.view import APIResource, ClusterView, Freshness, Kind, MemoryView
 
 MODELS = APIResource("ome.io", "v1beta1", "basemodels", "BaseModel")
 CLUSTER_MODELS = APIResource("ome.io", "v1beta1", "clusterbasemodels", "ClusterBaseModel")

@@ -8,8 +8,7 @@ from tests.cluster.test_live import CONFIG, CONFIGS, MODEL, MODELS, an_object, i
 from webhook.cluster.api import Reader
 from webhook.cluster.informer import Following
 from webhook.cluster.live import LiveView
-from webhook.cluster.resource import APIResource, Key
-from webhook.cluster.view import Kind
+from webhook.cluster.view import APIResource, Key, Kind
 
 CLUSTER_MODELS = APIResource("ome.io", "v1beta1", "clusterbasemodels", "ClusterBaseModel", namespaced=False)
 CLUSTER_MODEL = Kind("ome.io", "ClusterBaseModel")

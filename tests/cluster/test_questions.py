@@ -8,9 +8,8 @@ from webhook.admission.errors import Fault, Unavailable
 from webhook.cluster.api import Reader
 from webhook.cluster.live import LiveView
 from webhook.cluster.readthrough import AccessReview, LabelSelection, Reference, RequestView, ServedKind
-from webhook.cluster.resource import APIResource
 from webhook.cluster.store import KEEP
-from webhook.cluster.view import Kind
+from webhook.cluster.view import APIResource, Kind
 
 LIMITS = APIResource("limits.example", "v1", "limits", "Limit")
 OLD_LIMITS = APIResource("limits.example", "v1alpha1", "limits", "Limit")

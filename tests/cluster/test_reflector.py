@@ -10,7 +10,7 @@ from tests.reconciler.apiserver import PATIENCE
 from tests.reconciler.models import model
 from webhook.cluster import reflector as module
 from webhook.cluster.reflector import Reflector
-from webhook.cluster.resource import APIResource, Key
+from webhook.cluster.view import APIResource, Key
 
 MODELS = APIResource("inference.llmkube.dev", "v1alpha1", "models", "Model")
 API = "inference.llmkube.dev/v1alpha1/models"

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from webhook.cluster.resource import APIResource, Key
 from webhook.cluster.store import LAST_APPLIED, Store, light
+from webhook.cluster.view import APIResource, Key
 
 OBJECT = {
     "metadata": {

@@ -15,8 +15,8 @@ from webhook.cel.cost.sizes import Bounds
 from webhook.cel.errors import CelError, CompileFailure
 from webhook.cel.interpreter.compiler import COST, Compiler, Frame, Run, Step
 from webhook.cel.interpreter.plan import FORMS, Plan
-from webhook.cel.library.additions import JSON_PATCH
 from webhook.cel.library.authorizer import Authorizer, Decision
+from webhook.cel.library.strings import JSON_PATCH
 from webhook.cel.program import PER_CALL_LIMIT
 from webhook.cel.syntax.ast import Call, Comprehension, Const, Expr
 from webhook.cel.syntax.parser import parse

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.conformance.compare import differs, errors_differ
+from tests.crds import crd
 from webhook.cel.program import Budget
 from webhook.schema import FieldError
 from webhook.schema.crd.defaults import validate_defaults
@@ -30,19 +31,8 @@ def update(case: Case) -> str | None:
 
 
 def create_schema(case: Case) -> str | None:
-    schema = case["in"]["openAPIV3Schema"]
-    crd = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "foos.x.io"},
-        "spec": {
-            "group": "x.io",
-            "names": {"plural": "foos", "kind": "Foo"},
-            "scope": "Namespaced",
-            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
-        },
-    }
-    return errors_differ(case["expect"].get("errors", []), validate_crd(crd))
+    definition = crd("x.io", "Foo", case["in"]["openAPIV3Schema"])
+    return errors_differ(case["expect"].get("errors", []), validate_crd(definition))
 
 
 def stored_versions(case: Case) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from webhook.admission.request import GroupVersionKind
+from webhook.admission.decision import GroupVersionKind
 from webhook.cel.library.authorizer import Decision, Question
 from webhook.cel.types import STRING
 from webhook.vap.attributes import Attributes, GroupVersionResource

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.conformance.compare import differs, first
 from tests.conformance.native_inputs import attributes_of, kind_of, match_resources, resource_of
-from webhook.admission.request import GroupVersionKind
+from webhook.admission.decision import GroupVersionKind
 from webhook.vap.attributes import GroupVersionResource
 from webhook.vap.context import Equivalent, MemoryContext
 from webhook.vap.dispatch import ParamError, collect

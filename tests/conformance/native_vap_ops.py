@@ -7,7 +7,7 @@ from typing import Any
 from tests.conformance.cel_describe import describe
 from tests.conformance.compare import differs, first
 from tests.conformance.native_inputs import attributes_of, decider, evaluation_of, match_resources
-from webhook.admission.request import GroupVersionKind
+from webhook.admission.decision import GroupVersionKind
 from webhook.cel import LATEST, Environment
 from webhook.cel.errors import BudgetExceeded
 from webhook.cel.library.authorizer import Authorizer, ResourceCheck

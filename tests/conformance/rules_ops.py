@@ -8,8 +8,7 @@ from tests.conformance.compare import differs, errors_differ, first, warnings_di
 from tests.conformance.schema_ops import custom_resource
 from webhook.cel.program import PER_CALL_LIMIT, RUNTIME_BUDGET, Budget
 from webhook.schema import FieldError, Structural
-from webhook.schema.correlate import Correlated
-from webhook.schema.listtype import validate_lists
+from webhook.schema.correlate import Correlated, validate_lists
 from webhook.schema.node import MISSING, SchemaNode, build
 from webhook.schema.objectmeta.embedded import validate_embedded
 from webhook.schema.rules.compile import compile_rules

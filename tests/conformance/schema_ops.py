@@ -6,10 +6,10 @@ from typing import Any
 
 from tests.conformance.compare import differs, errors_differ, first, warnings_differ
 from webhook.schema import Structural
+from webhook.schema.correlate import validate_lists
 from webhook.schema.default import compile_default, copy_json
-from webhook.schema.errors import CoerceError
+from webhook.schema.fielderror import CoerceError
 from webhook.schema.formats import recognised
-from webhook.schema.listtype import validate_lists
 from webhook.schema.node import MISSING, build
 from webhook.schema.objectmeta.codec import MetadataError, decode_metadata, decode_metadata_leniently
 from webhook.schema.objectmeta.embedded import coerce, validate_embedded

@@ -16,8 +16,7 @@ from typing import Any, Final
 from tests.conformance.upstream import in_upstreams_words
 from webhook import catalog, engine
 from webhook.admission import patch
-from webhook.admission.decision import Decision
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import Decision, GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION
 from webhook.catalog import Catalog, KnownKind
 from webhook.cluster import MemoryView

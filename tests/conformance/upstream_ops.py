@@ -10,8 +10,7 @@ from typing import Any
 from tests.conformance.upstream import Difference, difference_for, in_upstreams_words
 from webhook import catalog, engine
 from webhook.admission import patch
-from webhook.admission.decision import Decision
-from webhook.admission.request import GroupVersionKind, Request, group_version
+from webhook.admission.decision import Decision, GroupVersionKind, Request, group_version
 from webhook.admission.stamp import ANNOTATION
 from webhook.catalog import Catalog, KnownKind
 from webhook.cluster import MemoryView

@@ -40,8 +40,7 @@ from tests.e2e.plane import Plane
 from tests.fuzz.decoder import places
 from tests.shared import ROOT
 from webhook import catalog
-from webhook.admission.decision import Cause
-from webhook.admission.request import GroupVersionKind, group_version
+from webhook.admission.decision import Cause, GroupVersionKind, group_version
 from webhook.admission.stamp import ANNOTATION
 from webhook.catalog import KnownKind
 from webhook.cli.cases import parse_cases

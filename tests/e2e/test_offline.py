@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.kinds import KINDS
 from tests.e2e.kubectl import WITH_OPENAPI
 from tests.e2e.offline import LOADED, OPTIONS, differences, differs, law
-from webhook.admission.request import GroupVersionKind, group_version
+from webhook.admission.decision import GroupVersionKind, group_version
 from webhook.cluster import MemoryView
 from webhook.library.apiserver import stored_object
 from webhook.library.review import Stored, review

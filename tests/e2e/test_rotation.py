@@ -28,7 +28,7 @@ from tests.e2e.widgets import CHART, GROUP, GUARDED, definition, widget
 from webhook.cluster.api import Reader
 from webhook.cluster.connection import connect
 from webhook.cluster.reflector import Reflector
-from webhook.cluster.resource import APIResource
+from webhook.cluster.view import APIResource
 
 RELEASE = "turning"
 NAME = f"{RELEASE}-modelgate"

@@ -9,8 +9,7 @@ import pytest
 
 from webhook import catalog, engine
 from webhook.admission import review
-from webhook.admission.decision import Cause
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import Cause, GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION, Stamp
 from webhook.admission.status import STATUS_LENGTH, status
 from webhook.cluster import MemoryView

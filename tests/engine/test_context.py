@@ -7,7 +7,7 @@ import pytest
 
 from tests.vap.documents import binding, load, policy
 from webhook import catalog
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.catalog import Catalog, Kinds
 from webhook.engine.context import Offline
 from webhook.vap import GroupVersionResource, LabelSelector, ParamKind, Selector

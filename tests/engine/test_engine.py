@@ -13,9 +13,8 @@ from tests.conftest import load
 from tests.laws import examples
 from webhook import catalog, engine
 from webhook.admission import patch
-from webhook.admission.decision import Decision
+from webhook.admission.decision import Decision, GroupVersionKind, Request
 from webhook.admission.errors import DeadlineExceeded, Malformed
-from webhook.admission.request import GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION, Stamp
 from webhook.cluster import MemoryView
 from webhook.engine import Options

@@ -15,9 +15,8 @@ from tests.laws import examples
 from tests.vap.documents import binding, load, policy
 from webhook import catalog, engine
 from webhook.admission import patch, review
-from webhook.admission.decision import Decision
+from webhook.admission.decision import Decision, GroupVersionKind, Request
 from webhook.admission.errors import DeadlineExceeded
-from webhook.admission.request import GroupVersionKind, Request
 from webhook.admission.stamp import Stamp
 from webhook.cluster import MemoryView
 from webhook.engine import Native, Options, policyset

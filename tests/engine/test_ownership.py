@@ -9,7 +9,7 @@ import json
 import pytest
 
 from webhook import catalog, engine
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION, Stamp
 from webhook.cluster import MemoryView
 from webhook.engine import Options

@@ -8,6 +8,7 @@ import yaml
 
 from tests.bench import objects
 from tests.bench import pods as bench
+from tests.crds import crd
 from tests.shared import ROOT
 from webhook import engine
 from webhook.admission import GroupVersionKind, Request
@@ -197,12 +198,8 @@ properties:
 
 
 def test_small_types_that_only_look_like_parts_of_pods_are_left_alone():
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": SMALL}}
-    names = {"kind": "Small", "plural": "smalls", "singular": "small", "listKind": "SmallList"}
-    spec = {"group": "example.com", "names": names, "scope": "Namespaced", "versions": [version]}
-    head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
-    crd = load_crd({**head, "metadata": {"name": "smalls.example.com"}, "spec": spec})
-    assert pod_places(crd.versions["v1"].schema.root, {}) is None
+    definition = load_crd(crd("example.com", "Small", SMALL))
+    assert pod_places(definition.versions["v1"].schema.root, {}) is None
 
 
 def test_a_pod_that_was_right_is_judged_by_its_own_place_and_owner(loaded):

@@ -7,8 +7,8 @@ from uuid import uuid4
 import pytest
 
 from webhook import catalog, engine
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.admission.recent import RecentStamps
-from webhook.admission.request import GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION, Stamp
 from webhook.cluster import MemoryView
 from webhook.engine import Options

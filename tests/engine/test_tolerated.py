@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from webhook import catalog, engine
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.admission.stamp import ANNOTATION, UNSTAMPED, Stamp
 from webhook.cluster import MemoryView
 from webhook.engine import Options

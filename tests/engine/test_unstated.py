@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.crds import crd
 from webhook import catalog, engine
 from webhook.admission import GroupVersionKind, Request
 from webhook.admission.errors import CatalogError
@@ -37,19 +38,8 @@ def load(folder: Path, at: str, rule: str, **more: str) -> Catalog:
     """A catalog of one kind with one rule."""
     api = folder / "example"
     (api / "crds").mkdir(parents=True)
-    schema = {"type": "object", "properties": {"spec": SPEC}}
-    crd = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "things.example.com"},
-        "spec": {
-            "group": "example.com",
-            "names": {"kind": "Thing", "plural": "things", "singular": "thing", "listKind": "ThingList"},
-            "scope": "Namespaced",
-            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
-        },
-    }
-    (api / "crds" / "things.json").write_text(json.dumps(crd))
+    definition = crd("example.com", "Thing", {"type": "object", "properties": {"spec": SPEC}})
+    (api / "crds" / "things.json").write_text(json.dumps(definition))
     rules = [{"code": "EX201", "at": at, "rule": rule, "message": "no", "action": "Deny", "docs": "A rule.", **more}]
     rules.append(
         {"code": "EX202", "at": "spec.text", "rule": "self != 'bad'", "message": "bad", "action": "Deny", "docs": "-"}

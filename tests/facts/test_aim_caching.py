@@ -5,8 +5,8 @@ import pytest
 from tests.facts.aim import obj, storage_class, template
 from webhook.cluster import MemoryView
 from webhook.facts.aim.health import Health, failed_caches, health_of, same_source, template_cache
-from webhook.facts.aim.lookup import Found
-from webhook.facts.aim.storage import Storage, storage_of
+from webhook.facts.aim.lookup import Storage, storage_of
+from webhook.facts.nodes import Referent
 
 DEFAULT = {"storageclass.kubernetes.io/is-default-class": "true"}
 CLASSES = (
@@ -36,7 +36,7 @@ def cache(name, source, status="Available", namespace="ns", **spec):
 
 def failed(*caches, storage_class=""):
     sources = [{"name": "a", "sourceUri": "hf://a/a"}, {"name": "b", "sourceUri": "hf://a/b"}]
-    found = Found("AIMServiceTemplate", template("t", status={"modelSources": sources}))
+    found = Referent("AIMServiceTemplate", template("t", status={"modelSources": sources}))
     return failed_caches(MemoryView(caches), "ns", found, storage_class)
 
 
@@ -77,9 +77,9 @@ def test_the_health_of_a_template_is_its_status_and_what_its_failure_says():
         {"type": "Failure", "status": "True", "message": "image not found"},
     ]
     ill = template("t", status={"status": "Degraded", "conditions": conditions})
-    assert health_of(Found("AIMServiceTemplate", ill)) == Health("Degraded", "image not found")
+    assert health_of(Referent("AIMServiceTemplate", ill)) == Health("Degraded", "image not found")
     conditions[1]["status"] = "False"
-    assert health_of(Found("AIMServiceTemplate", ill)) == Health("Degraded")
+    assert health_of(Referent("AIMServiceTemplate", ill)) == Health("Degraded")
     well = template("t", status={"status": "Available", "modelSources": [{"sourceUri": "hf://a/b"}]})
-    assert health_of(Found("AIMServiceTemplate", well)) == Health("Available", sources=True)
+    assert health_of(Referent("AIMServiceTemplate", well)) == Health("Available", sources=True)
     assert health_of(None) == Health()

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from tests.shared import shared
 from webhook import catalog, engine
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.cluster import MemoryView
+from webhook.facts.nodes import Referent
 from webhook.facts.ome.choice import awaited as awaited_fields
-from webhook.facts.ome.lookup import Found, RuntimeIndex, runtimes_for
+from webhook.facts.ome.lookup import RuntimeIndex, runtimes_for
 from webhook.facts.ome.notation import parse_size, parse_version, range_of, version_fits
 from webhook.facts.ome.ranking import RANKINGS
 from webhook.facts.ome.runtimes import unreadable_sizes, unreadable_versions
@@ -62,14 +63,16 @@ def a_model(short: dict[str, Any]) -> dict[str, Any]:
     return {**formats(short), **({"modelParameterSize": short["size"]} if "size" in short else {})}
 
 
-def a_runtime(short: dict[str, Any], kind: str) -> Found:
+def a_runtime(short: dict[str, Any], kind: str) -> Referent:
     spec = {"supportedModelFormats": [formats(entry) for entry in short.get("fmts", [])]}
     if "size" in short:
         spec["modelSizeRange"] = dict(zip(("min", "max"), short["size"], strict=True))
-    return Found(kind, {"metadata": {"name": short["n"]}, "spec": {**spec, "disabled": short.get("disabled", False)}})
+    return Referent(
+        kind, {"metadata": {"name": short["n"]}, "spec": {**spec, "disabled": short.get("disabled", False)}}
+    )
 
 
-def runtimes(case: dict[str, Any]) -> list[Found]:
+def runtimes(case: dict[str, Any]) -> list[Referent]:
     of_namespace = [a_runtime(short, "ServingRuntime") for short in case.get("ns", [])]
     return of_namespace + [a_runtime(short, "ClusterServingRuntime") for short in case.get("cluster", [])]
 
@@ -95,19 +98,19 @@ def test_upstream_s_own_cases(name):
         selects(select(model, runtimes(case), "ns", behaviour, explain=True), expect, behaviour)
 
 
-def in_order(model: dict[str, Any], candidates: list[Found], order: list[str]) -> None:
+def in_order(model: dict[str, Any], candidates: list[Referent], order: list[str]) -> None:
     """As upstream's comparator, which is asked about runtimes that the size would have dropped."""
     ranked = sorted(candidates, key=lambda runtime: RANKINGS[HEAD].rank(model, runtime, 1))
     assert [runtime.name for runtime in ranked] == order
 
 
-def supports(model: dict[str, Any], runtime: Found, expect: dict[str, Any]) -> None:
+def supports(model: dict[str, Any], runtime: Referent, expect: dict[str, Any]) -> None:
     assert incompatible(model, runtime, HEAD) == (expect["incompatible"] or "")
     if "warning" in expect:
         assert warning_of(model, runtime).startswith(expect["warning"] or "")
 
 
-def warning_of(model: dict[str, Any], runtime: Found) -> str:
+def warning_of(model: dict[str, Any], runtime: Referent) -> str:
     """What the gate says of a service that names this runtime."""
     head = {"apiVersion": "ome.io/v1beta1", "metadata": {"name": "m", "namespace": "ns"}}
     stored = {"kind": "BaseModel", **head, "spec": {**model, "storage": {"storageUri": "hf://a/b"}}}
@@ -132,7 +135,7 @@ def selects(found: Selection, expect: dict[str, Any], behaviour: Behaviour) -> N
         assert reasons[name] == reason
 
 
-def edge_runtime(short: dict[str, Any], model: dict[str, Any], kind: str) -> Found:
+def edge_runtime(short: dict[str, Any], model: dict[str, Any], kind: str) -> Referent:
     """A runtime of the second table: for the model, but for what it says itself; autoSelect is true where not given."""
     entries = short.get("fmts", [{key: value for key, value in short.items() if key not in {"n", "size"}}])
     likewise = {key: value for key, value in model.items() if key not in {"size", "fv", "libv"}}
@@ -141,7 +144,7 @@ def edge_runtime(short: dict[str, Any], model: dict[str, Any], kind: str) -> Fou
     return a_runtime({**short, "fmts": full}, kind)
 
 
-def edge(name: str) -> tuple[dict[str, Any], list[Found]]:
+def edge(name: str) -> tuple[dict[str, Any], list[Referent]]:
     """One of the ten edge cases, and its candidates."""
     case = next(case for case in tables()[1] if case["id"] == name)
     candidates = [edge_runtime(short, case["model"], "ServingRuntime") for short in case.get("ns", [])]
@@ -294,10 +297,10 @@ def test_the_size_is_awaited_where_it_decides(ranges, awaited):
 
 def awaits(model: dict[str, Any], candidates: list[Any]) -> str:
     ranked = [(each.runtime, each.score) for each in select(model, candidates, "ns", OURS).ranked]
-    return awaited_fields(Found("BaseModel", {"spec": model}), ranked, view_of(candidates), "ns")
+    return awaited_fields(Referent("BaseModel", {"spec": model}), ranked, view_of(candidates), "ns")
 
 
-def view_of(candidates: list[Found]) -> MemoryView:
+def view_of(candidates: list[Referent]) -> MemoryView:
     """A view with the runtimes; those that are not of the cluster are in namespace ns."""
     metadata = [{"namespace": "" if each.cluster_scoped else "ns", "name": each.name} for each in candidates]
     head = {"apiVersion": "ome.io/v1beta1"}

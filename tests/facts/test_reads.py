@@ -7,7 +7,7 @@ import pytest
 
 from tests.definitions import FETCHED
 from webhook import catalog
-from webhook.admission.request import GroupVersionKind
+from webhook.admission.decision import GroupVersionKind
 from webhook.cli import cases
 from webhook.cluster import Kind, MemoryView
 from webhook.facts import WATCHED

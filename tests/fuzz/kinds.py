@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.fuzz.oracle import Oracle, lists_for_nulls
 from tools.crds.files import BUILTIN
-from webhook.admission.request import GroupVersionKind
+from webhook.admission.decision import GroupVersionKind
 from webhook.cel.syntax import RESERVED
 from webhook.vap import Attributes, Equivalent, MemoryContext, resource_of_kind
 from webhook.vap.compiled import Compilation, Invocation

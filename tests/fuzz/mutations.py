@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.conformance.deployment import DEPLOYMENT
 from tests.fuzz.oracle import Oracle, lists_for_nulls
-from webhook.admission.request import GroupVersionKind
+from webhook.admission.decision import GroupVersionKind
 from webhook.vap import Attributes, Equivalent, GroupVersionResource, MemoryContext
 from webhook.vap.compiled import Compilation, Invocation
 from webhook.vap.models import MutatingPolicy

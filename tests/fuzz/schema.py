@@ -14,13 +14,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.conformance.compare import differs, errors_differ, first, warnings_differ
+from tests.crds import crd
 from tests.fuzz.generate import Generator
 from tests.fuzz.oracle import Oracle
 from tests.fuzz.shrink import shrink
 from webhook.schema import Structural
 from webhook.schema.crd.document import validate_crd
 from webhook.schema.crd.shape import shape_errors
-from webhook.schema.errors import CoerceError
+from webhook.schema.fielderror import CoerceError
 
 Request = dict[str, Any]
 
@@ -57,8 +58,8 @@ def requests(seed: int) -> Iterator[Request]:
     make = Generator(seed)
     schema = make.root_schema()
     if seed % 5 == 0:
-        yield {"mode": "crd", "crd": crd(schema)}
-        yield {"mode": "crd", "crd": crd(make.broken(schema))}
+        yield {"mode": "crd", "crd": _crd(schema)}
+        yield {"mode": "crd", "crd": _crd(make.broken(schema))}
         yield {"mode": "crd", "crd": stored(make.broken(schema)), "oldCrd": stored(make.broken(schema))}
     for _ in range(3):
         obj = make.object(schema)
@@ -66,23 +67,13 @@ def requests(seed: int) -> Iterator[Request]:
         yield {"schema": schema, "obj": obj, "oldObj": make.old(obj, schema)}
 
 
-def crd(schema: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "foos.example.com"},
-        "spec": {
-            "group": "example.com",
-            "names": {"plural": "foos", "kind": "Foo"},
-            "scope": "Namespaced",
-            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
-        },
-    }
+def _crd(schema: dict[str, Any]) -> dict[str, Any]:
+    return crd("example.com", "Foo", schema)
 
 
 def stored(schema: dict[str, Any]) -> dict[str, Any]:
     """A CRD as it is in storage, so that it can be updated."""
-    document = crd(schema)
+    document = _crd(schema)
     document["metadata"]["resourceVersion"] = "1"
     return document | {"status": {"storedVersions": ["v1"], "conditions": [{"type": "Established", "status": "True"}]}}
 
@@ -150,7 +141,7 @@ def _report(seed: int, request: Request, oracle: Oracle) -> None:
     def refusals(candidate: Request) -> set[str]:
         if "crd" in candidate:
             return {error.detail for error in shape_errors(candidate["crd"])}
-        return {error.detail for error in validate_crd(crd(candidate["schema"]))}
+        return {error.detail for error in validate_crd(_crd(candidate["schema"]))}
 
     known = refusals(request)
 

@@ -24,13 +24,14 @@ from unittest.mock import patch
 
 import yaml
 
+from tests.crds import crd
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.admission.errors import ModelgateError
-from webhook.admission.request import GroupVersionKind, Request
 from webhook.cel import Budget, CelError, CompileFailure
 from webhook.cel.codegen import generate
 from webhook.manifests.documents import parse
 from webhook.schema import load_crd
-from webhook.schema.errors import SchemaError
+from webhook.schema.fielderror import SchemaError
 from webhook.vap import MemoryContext, NativePolicies
 
 WORD: Final = "zq0canary"
@@ -167,14 +168,7 @@ def definition(dice: random.Random) -> dict[str, Any]:
     rules = [{"rule": expression(dice).replace("object.", "self."), "message": WORD} for _ in range(3)]
     spec = {"type": "object", "properties": properties}
     schema = {"type": "object", "properties": {"spec": spec}, "x-kubernetes-validations": rules}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "things.fuzz.example"},
-        "spec": {"group": "fuzz.example", "scope": "Namespaced", "names": names, "versions": [version]},
-    }
+    return crd("fuzz.example", "Thing", schema)
 
 
 def thing(dice: random.Random) -> dict[str, Any]:

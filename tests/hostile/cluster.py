@@ -14,7 +14,7 @@ import yaml
 
 from tests.reconciler.apiserver import ApiServer
 from tests.threads import beside
-from webhook.cluster.resource import APIResource
+from webhook.cluster.view import APIResource
 
 GROUP = "ome.io/v1beta1"
 SERVED = (

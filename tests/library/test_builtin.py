@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from webhook.admission.request import GroupVersionKind
+from webhook.admission.decision import GroupVersionKind
 from webhook.library.apiserver.builtin import decode_builtin, is_builtin
 
 KIND = GroupVersionKind("apps", "v1", "Deployment")

@@ -19,6 +19,7 @@ from modelgate import (
     Severity,
     cel,
 )
+from tests.crds import crd, spec_schema
 from tests.definitions import POLICIES, definition
 
 MODEL = {
@@ -32,17 +33,7 @@ WIDGET = {"apiVersion": "acme.example.com/v1", "kind": "Widget", "metadata": {"n
 
 
 def widgets(minimum):
-    names = {"plural": "widgets", "kind": "Widget", "singular": "widget", "listKind": "WidgetList"}
-    size = {"type": "integer", "minimum": minimum}
-    spec = {"type": "object", "properties": {"size": size}}
-    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "widgets.acme.example.com"},
-        "spec": {"group": "acme.example.com", "scope": "Namespaced", "names": names, "versions": [version]},
-    }
+    return crd("acme.example.com", "Widget", spec_schema(size={"type": "integer", "minimum": minimum}))
 
 
 @pytest.fixture(scope="module")

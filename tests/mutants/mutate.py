@@ -10,6 +10,7 @@ import ast
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -48,12 +49,16 @@ class Mutant:
     line: int
     before: str
     after: str
-    tree: ast.Module
+    tree: Callable[[], ast.Module]
 
     @property
     def name(self) -> str:
         """What identifies it while lines move."""
         return f"{self.path.as_posix()}:{self.function}: {self.before} -> {self.after}"
+
+
+Trail = list[tuple[str, int | None]]
+Change = Callable[[Any], ast.AST]
 
 
 def mutants(path: Path) -> Iterator[Mutant]:
@@ -62,14 +67,16 @@ def mutants(path: Path) -> Iterator[Mutant]:
     for function, trail in _places(tree, MODULE, []):
         node = _at(tree, trail)
         for before, after, change in _changes(node):
-            changed = copy.deepcopy(tree)
-            _replace(changed, trail, change(copy.deepcopy(node)))
-            ast.fix_missing_locations(changed)
-            yield Mutant(path, function, node.lineno, _short(before), _short(after), changed)
+            yield Mutant(
+                path, function, node.lineno, _short(before), _short(after), partial(_changed, tree, trail, change)
+            )
 
 
-Trail = list[tuple[str, int | None]]
-Change = Callable[[Any], ast.AST]
+def _changed(tree: ast.Module, trail: Trail, change: Change) -> ast.Module:
+    """A copy of the tree with the change."""
+    changed = copy.deepcopy(tree)
+    _replace(changed, trail, change(_at(changed, trail)))
+    return ast.fix_missing_locations(changed)
 
 
 def _places(node: ast.AST, function: str, trail: Trail) -> Iterator[tuple[str, Trail]]:

@@ -1,8 +1,8 @@
 """Run the tests of a room against each of its mutants, and tell which survive.
 
 All modules and tests are imported once. A child process, made by ``fork``, then has the code of one function exchanged,
-and runs the tests that execute its line. What a module does itself is not code that can be exchanged: there the child
-imports everything anew, with the changed module.
+and runs the tests that execute its line. The values that a module has at its top are exchanged wherever they are
+imported. What a class has is neither: there the child imports everything anew, with the changed module.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any, Final
 import pytest
 from _pytest.runner import runtestprotocol
 
-from tests.mutants.mutate import Mutant
+from tests.mutants.mutate import MODULE, Mutant
 
 KILLED: Final = "killed"
 SURVIVED: Final = "survived"
@@ -65,9 +65,9 @@ class Runner:
             return True
         every = set().union(*(reach.lines for reach in reaches))
         for mutant in self._mutants:
-            if not _is_exchangeable(mutant):
+            if not (mutant.function == MODULE or _is_exchangeable(mutant)):
                 continue
-            lines = _lines(mutant) & every
+            lines = _lines(mutant, every)
             chosen = sorted(
                 (i for i, reach in enumerate(reaches) if lines & reach.lines), key=lambda i: reaches[i].seconds
             )
@@ -87,7 +87,7 @@ def run(found: Sequence[Mutant], tests: Sequence[str], tell: Callable[[Mutant, s
     The mutants of what modules do themselves come first, while none of these modules is imported.
     """
     for mutant in found:
-        if not _is_exchangeable(mutant):
+        if not (mutant.function == MODULE or _is_exchangeable(mutant)):
             tell(mutant, _verdict(_in_child(lambda m=mutant: _anew(m, tests), 10 * LEAST)))
     runner = Runner(found, tell)
     with _quiet():
@@ -121,9 +121,12 @@ def _is_generic(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return not names <= {"property", "cached_property", "classmethod", "staticmethod", "contextlib.contextmanager"}
 
 
-def _lines(mutant: Mutant) -> set[Line]:
-    """The line of a mutant. The first lines of functions are executed by their definition."""
-    return {(str(mutant.path.resolve()), mutant.line)}
+def _lines(mutant: Mutant, every: set[Line]) -> set[Line]:
+    """The line of a mutant; of a value at the top, all lines of its module that a test executes."""
+    file = str(mutant.path.resolve())
+    if mutant.function == MODULE:
+        return {line for line in every if line[0] == file}
+    return {(file, mutant.line)} & every
 
 
 def _reaches(items: Sequence[pytest.Item], files: set[str]) -> list[Reach] | str:
@@ -152,9 +155,12 @@ def _reaches(items: Sequence[pytest.Item], files: set[str]) -> list[Reach] | str
 
 
 def _exchanged(mutant: Mutant, items: Sequence[pytest.Item]) -> bool:
-    """Whether the tests pass with the code of the function exchanged."""
+    """Whether the tests pass with the code of the function exchanged, or the values of the module."""
     module = _module(mutant.path)
-    changed = compile(mutant.tree, str(mutant.path.resolve()), "exec")
+    changed = compile(mutant.tree(), str(mutant.path.resolve()), "exec")
+    if mutant.function == MODULE:
+        _exchange_values(module, changed)
+        return _all_pass(items)
     names = mutant.function.split(".")
     code, target = changed, module
     for name in names:
@@ -165,6 +171,22 @@ def _exchanged(mutant: Mutant, items: Sequence[pytest.Item]) -> bool:
     assert isinstance(target, FunctionType), mutant.name
     target.__code__ = code
     return _all_pass(items)
+
+
+def _exchange_values(module: ModuleType, changed: CodeType) -> None:
+    """Give all who have a value of the module the one that it has after the change."""
+    anew = ModuleType(module.__name__)
+    anew.__file__, anew.__package__ = module.__file__, module.__package__
+    exec(changed, vars(anew))
+    for name, new in vars(anew).items():
+        old = vars(module).get(name)
+        if name.startswith("__") or old is None or isinstance(old, type | FunctionType | ModuleType):
+            continue
+        is_scalar = isinstance(old, bool | int | float | str)  # the same object as others that mean something else
+        for each in [*sys.modules.values()]:
+            for other, value in [*vars(each).items()]:
+                if value is old and (other == name or not is_scalar):
+                    setattr(each, other, new)
 
 
 def _member(of: Any, name: str) -> Any:
@@ -209,7 +231,7 @@ class _Changed(MetaPathFinder, Loader):
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        exec(compile(self._mutant.tree, str(self._mutant.path.resolve()), "exec"), vars(module))
+        exec(compile(self._mutant.tree(), str(self._mutant.path.resolve()), "exec"), vars(module))
 
 
 def _in_child(job: Callable[[], Any], seconds: float) -> Any:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.shared import ROOT
 from webhook import catalog, engine
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.cli.cases import CasesDocument, parse_cases
 from webhook.cluster import MemoryView
 from webhook.engine import Options

@@ -20,8 +20,7 @@ from tests.laws import is_quick
 from tests.oracle.build import find_oracle
 from tests.policies.test_cases import files, read, target
 from webhook import catalog, engine
-from webhook.admission.decision import Decision
-from webhook.admission.request import Request
+from webhook.admission.decision import Decision, Request
 from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import run as run_case
 from webhook.cluster import MemoryView

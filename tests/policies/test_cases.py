@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from webhook import catalog
-from webhook.admission.request import GroupVersionKind
+from webhook.admission.decision import GroupVersionKind
 from webhook.admission.status import STATUS_LENGTH, status
 from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import Case, CasesDocument, parse_cases, run

@@ -7,7 +7,7 @@ import pytest
 
 from tests.shared import ROOT
 from tools.rules.pages import made_pages
-from webhook.admission.request import GroupVersionKind
+from webhook.admission.decision import GroupVersionKind
 from webhook.catalog import Catalog
 from webhook.cli.cases import CasesDocument, parse_cases, run
 from webhook.engine import POD_CODES

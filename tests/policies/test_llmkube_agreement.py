@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webhook import catalog, engine
-from webhook.admission.decision import Decision
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import Decision, GroupVersionKind, Request
 from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.facts.llmkube import (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.shared import ROOT
 from webhook import catalog, engine
 from webhook.admission import patch
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.policy import Profile

@@ -11,8 +11,7 @@ from hypothesis import assume, given, settings
 from tests.policies.test_llmkube_agreement import ACCELERATORS, RUNTIMES, VENDORS, gpu_spec
 from tests.policies.test_llmkube_laws import MODEL, SPECS, request
 from webhook import catalog, engine
-from webhook.admission.decision import Decision
-from webhook.admission.request import Request
+from webhook.admission.decision import Decision, Request
 from webhook.catalog import Catalog, chosen
 from webhook.cluster import MemoryView
 

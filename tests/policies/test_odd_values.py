@@ -12,7 +12,7 @@ import pytest
 from tests.laws import examples
 from tests.policies.test_bad_input import KINDS, Keys, Object, fields, good_objects, of_name, placed, tried, written
 from webhook import engine
-from webhook.admission.request import Request
+from webhook.admission.decision import Request
 from webhook.catalog import Catalog, KnownKind
 from webhook.cluster import MemoryView
 from webhook.engine import Options

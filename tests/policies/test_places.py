@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from webhook.admission.request import GroupVersionKind
+from webhook.admission.decision import GroupVersionKind
 from webhook.catalog import Catalog, forms
 from webhook.manifests import documents
 from webhook.manifests.documents import Document

@@ -7,7 +7,7 @@ import pytest
 
 from tests.policies.test_cases import files, read, target
 from webhook import engine
-from webhook.admission.request import Request
+from webhook.admission.decision import Request
 from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import Case, run
 from webhook.cluster import MemoryView

@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.kinds import KINDS, Row, merged
 from webhook import catalog, engine
-from webhook.admission.request import GroupVersionKind, Request, group_version
+from webhook.admission.decision import GroupVersionKind, Request, group_version
 from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.library.review import ReviewedManifest, review

@@ -11,8 +11,7 @@ import pytest
 
 from tests.policies.test_cases import files, read, target
 from webhook import engine
-from webhook.admission.decision import Decision
-from webhook.admission.request import Request
+from webhook.admission.decision import Decision, Request
 from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import Case
 from webhook.cluster import MemoryView

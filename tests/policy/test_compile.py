@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from webhook import catalog
+from webhook.admission.decision import GroupVersionKind
 from webhook.admission.errors import CatalogError
-from webhook.admission.request import GroupVersionKind
 from webhook.catalog import InForce
 from webhook.cel import environment
 from webhook.cel.syntax import Call, Select

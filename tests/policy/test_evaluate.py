@@ -5,7 +5,7 @@ import weakref
 from typing import Any
 
 from webhook import catalog
-from webhook.admission.request import GroupVersionKind
+from webhook.admission.decision import GroupVersionKind
 from webhook.cel.program import Budget
 from webhook.manifests import documents
 from webhook.policy import Inputs, Policy, PolicyScope, Prepared, compile_policy, parse_policy

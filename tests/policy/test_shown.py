@@ -7,7 +7,7 @@ import pytest
 
 from tests.policy.test_compile import HEAD, MODEL, problems
 from webhook.cel import CompileFailure, Environment
-from webhook.cel.library.additions import LENGTH, SHOWN
+from webhook.cel.library.strings import LENGTH, SHOWN
 from webhook.cel.types import STRING
 from webhook.manifests import documents
 from webhook.policy import Inputs, compile_policy, parse_policy

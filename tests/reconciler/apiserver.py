@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl, urlsplit
 from kubernetes.client import ApiClient, Configuration
 
 from reconciler.writer import Writer
-from webhook.cluster.resource import APIResource
+from webhook.cluster.view import APIResource
 
 Object = dict[str, Any]
 Place = tuple[str, str, str]  # group/version and plural, namespace, name

@@ -292,7 +292,7 @@ def test_a_kind_that_no_fact_lists_is_held_as_text(server):
     process = started(server)
     with running(process):
         server.wait(lambda: phase(server) == "Ready")
-        stores = {kind.kind: informer._store for kind, informer in process._view._informers.items()}
+        stores = {kind.kind: informer.store for kind, informer in process._view._informers.items()}
         assert {type(each) for each in stores["OpenModel"]._objects.values()} <= {bytes}
         assert {type(each) for each in stores["Model"]._objects.values()} == {bytes}
         assert {type(each) for each in stores["StorageClass"]._objects.values()} == {dict}

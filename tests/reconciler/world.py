@@ -19,7 +19,7 @@ from tests.definitions import FETCHED
 from tests.reconciler.apiserver import ApiServer, Denied
 from tests.reconciler.models import NOW, Time
 from webhook import engine
-from webhook.admission.request import GroupVersionKind, Request, group_version
+from webhook.admission.decision import GroupVersionKind, Request, group_version
 from webhook.cluster.view import MemoryView
 from webhook.facts.settings import DEFAULT_SETTINGS
 

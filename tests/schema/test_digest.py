@@ -9,36 +9,20 @@ from typing import Any
 
 import pytest
 
+from tests.crds import crd_text
 from tests.shared import ROOT, shared
 from webhook.manifests import documents
 from webhook.schema.crd.digest import digest
 
-(DEFINITION,) = (
-    each.value
-    for each in documents.parse(
-        """
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
+SCHEMA = """
         type: object
         description: Ein Gerät mit “Namen”
         properties:
           spec: {type: object, properties: {size: {type: number, minimum: 1.0, maximum: 0.5e3, multipleOf: 0.1}}}
   - {name: v1alpha1, served: true, storage: false}
-""",
-        "widgets.yaml",
-    )
-)
+"""
+"""The end of a definition: a schema whose numbers are written in several forms, and a version without a schema."""
+(DEFINITION,) = (each.value for each in documents.parse(crd_text("example.com", "Widget", SCHEMA), "widgets.yaml"))
 TEXT = (
     '[{"openAPIV3Schema":{"description":"Ein Gerät mit “Namen”","properties":{"spec":{"properties":{"size":'
     '{"maximum":500,"minimum":1,"multipleOf":0.1,"type":"number"}},"type":"object"}},"type":"object"}},{}]'

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.fuzz.generate import Generator
 from tests.laws import examples
 from webhook.schema import CoerceError, Structural
-from webhook.schema.listtype import validate_lists
+from webhook.schema.correlate import validate_lists
 from webhook.schema.objectmeta.embedded import validate_embedded
 from webhook.schema.prune import drop_nulls, prune
 from webhook.schema.validate import validate

@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 from tests.serve.conftest import Served, asked_all_the_time, until
 from tests.vap.documents import binding, policy
 from webhook import catalog
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.admission.errors import CatalogError, Unavailable
-from webhook.admission.request import GroupVersionKind, Request
 from webhook.cluster import Kind, MemoryView
 from webhook.cluster.readthrough import AccessReview, ClusterAnswer, ClusterQuestion, LabelSelection, Reference
 from webhook.cluster.readthrough import ServedKind as Scope

@@ -26,8 +26,7 @@ from tests.e2e.processes import free_port
 from tests.policies.test_cases import files, read, target
 from tests.shared import SHARED, rows
 from webhook.admission import status
-from webhook.admission.decision import Decision
-from webhook.admission.request import Request
+from webhook.admission.decision import Decision, Request
 from webhook.catalog import Catalog
 from webhook.cli import manifests
 from webhook.cli.cases import run
@@ -36,7 +35,7 @@ from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Options
 from webhook.engine.findings import refusals_as_warnings
 from webhook.library.apiserver.receive import kind_of, metadata_causes, receive
-from webhook.library.nearby import Nearby
+from webhook.library.judge import Nearby
 from webhook.library.review import in_cluster
 from webhook.manifests.folders import read_all
 from webhook.policy import Profile

@@ -23,7 +23,7 @@ from certs.names import LOCAL
 from tests.serve.conftest import until
 from tests.serve.test_app import DEPLOYMENT, a_review
 from tests.serve.test_connection import connected, one_answer
-from webhook.admission.request import GroupVersionKind
+from webhook.admission.decision import GroupVersionKind
 from webhook.catalog import Catalog
 from webhook.cluster import MemoryView
 from webhook.serve.app import application

@@ -16,7 +16,7 @@ from tests.serve.conftest import until
 from webhook.catalog import Catalog
 from webhook.cluster.api import Reader
 from webhook.cluster.live import LiveView
-from webhook.cluster.resource import APIResource
+from webhook.cluster.view import APIResource
 from webhook.engine import Options
 from webhook.facts import WATCHED
 from webhook.serve.gate import Gate

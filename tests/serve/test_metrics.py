@@ -14,7 +14,7 @@ from tests.serve.test_app import a_review
 from tests.serve.test_noted import KIND, MODEL, RESOURCE
 from tests.shared import ROOT
 from webhook import catalog, engine
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.cluster.view import Freshness
 from webhook.engine import Options
 from webhook.policy import Profile

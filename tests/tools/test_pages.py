@@ -158,6 +158,19 @@ def test_a_make_target_of_a_page_exists() -> None:
     assert named <= MAKE
 
 
+FOLDERS = "webhook|reconciler|certs|modelgate|tests|tools|policies|packs|chart|changes|docs"
+PLACES = re.compile(rf"`((?:{FOLDERS})/[\w./-]*)`")
+RECORDS = ROOT / "docs" / "decisions.md"
+"""A record is not rewritten: a superseded one may name what is gone."""
+
+
+def test_the_files_that_the_pages_name_exist() -> None:
+    pages = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "changes" / "README.md"]
+    names = {(page.name, name) for page in pages if page != RECORDS for name in PLACES.findall(page.read_text())}
+    assert len(names) > 100
+    assert sorted(f"{page}: {name}" for page, name in names if not (ROOT / name).exists()) == []
+
+
 def test_what_policies_md_prints_is_what_is_printed(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

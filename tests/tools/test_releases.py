@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.tools.test_follow import PACK, WIDGETS
+from tests.tools.world import PACK, WIDGETS
 from tools.rules.releases import HEAD, PAGE, made_page
 from webhook import catalog
 from webhook.catalog import Catalog

@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.manifests.documents import Document, parse
 from webhook.vap import MemoryContext, NativePolicies, PolicyResponse
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.vap.documents import WIDGET, binding, load, policy, request, widget
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.vap import MemoryContext, NativePolicies, PolicyResponse
 
 SCHEMA = {

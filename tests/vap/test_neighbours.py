@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from tests.vap.documents import WIDGET, binding, documents, load, policy, request, validate, widget
+from webhook.admission.decision import Request
 from webhook.admission.errors import CatalogError
-from webhook.admission.request import Request
 from webhook.vap import MemoryContext, NativePolicies, ParamKind
 from webhook.vap.mutating.evaluation import MOST_BYTES, size_of
 

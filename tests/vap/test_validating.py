@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.vap.documents import RULES, binding, load, policy, request, validate, widget
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.vap import Equivalent, GroupVersionResource, MemoryContext, ParamKind
 from webhook.vap.dispatch import BoundPolicies
 from webhook.vap.response import FAILURE_KEY

@@ -8,7 +8,25 @@ from typing import Final
 from tools.release.project import ROOT
 
 KINDS: Final = ("added", "changed", "removed", "fixed", "security")
-"""The headings of Keep a Changelog, in the order of a section. A file is named ``<words>.<kind>.md``."""
+"""The headings of Keep a Changelog, in the order of a section. A file is named ``<words>.<subject>.<kind>.md``."""
+
+SUBJECTS: Final = {
+    "llmkube": "LLMKube",
+    "llmaz": "llmaz",
+    "llmd": "llm-d",
+    "ome": "OME",
+    "aim": "AIM",
+    "pods": "Pods in objects of any kind",
+    "rules": "Rules, schemas and CEL",
+    "packs": "APIs of your own",
+    "gate": "The gate",
+    "reconciler": "The reconciler",
+    "chart": "The chart and the image",
+    "command": "The command",
+    "library": "The library",
+    "docs": "Documentation and development",
+}
+"""What a change is about, and its heading below the kind, in the order of a section: the APIs, then the parts."""
 
 WORDS: Final = 25
 """The most words of a change: it is read in a list, and a page has the details."""
@@ -22,8 +40,13 @@ def fragments(root: Path = ROOT) -> list[Path]:
 
 
 def kind_of(path: Path) -> str:
-    """The kind that the name of a file says: ``added`` of ``doctor.added.md``."""
+    """The kind that the name of a file says: ``added`` of ``doctor.command.added.md``."""
     return path.stem.rpartition(".")[2]
+
+
+def subject_of(path: Path) -> str:
+    """The subject that the name of a file says: ``command`` of ``doctor.command.added.md``."""
+    return path.stem.rpartition(".")[0].rpartition(".")[2]
 
 
 def text_of(path: Path) -> str:
@@ -32,13 +55,14 @@ def text_of(path: Path) -> str:
 
 
 def unclear(root: Path = ROOT) -> list[str]:
-    """What is wrong with the files: a name without a kind, no text, or too many words."""
+    """What is wrong with the files: a name without a kind or subject, no text, or too many words."""
     reasons = []
     for path in fragments(root):
+        named = f"changes/{path.name}: name it <words>.<subject>.<kind>.md, where the"
         if kind_of(path) not in KINDS:
-            reasons.append(
-                f"changes/{path.name}: name it <words>.<kind>.md, where the kind is one of {', '.join(KINDS)}"
-            )
+            reasons.append(f"{named} kind is one of {', '.join(KINDS)}")
+        elif subject_of(path) not in SUBJECTS:
+            reasons.append(f"{named} subject is one of {', '.join(SUBJECTS)}")
         if not 0 < (count := len(text_of(path).split())) <= WORDS:
             reasons.append(f"changes/{path.name}: {count} words; write 1 to {WORDS}")
     return reasons
@@ -53,10 +77,16 @@ def pending(root: Path = ROOT) -> list[str]:
 
 def section(version: str, date: str, root: Path = ROOT) -> str:
     """The section of a release. ``date`` is YYYY-MM-DD."""
+    texts: dict[tuple[str, str], list[str]] = {}
+    for path in fragments(root):
+        texts.setdefault((kind_of(path), subject_of(path)), []).append(f"- {text_of(path)}")
     lines = [f"## {version} - {date}", ""]
     for kind in KINDS:
-        if texts := [f"- {text_of(path)}" for path in fragments(root) if kind_of(path) == kind]:
-            lines += [f"### {kind.capitalize()}", "", *texts, ""]
+        subjects = [subject for subject in SUBJECTS if (kind, subject) in texts]
+        if subjects:
+            lines += [f"### {kind.capitalize()}", ""]
+        for subject in subjects:
+            lines += [f"#### {SUBJECTS[subject]}", "", *texts[kind, subject], ""]
     return "\n".join(lines)
 
 

@@ -4,10 +4,18 @@
 own: import them by name.
 """
 
-from webhook.admission.decision import Cause, Decision, Default, Refusal, Warn, labels
-from webhook.admission.plain import cut_end, one_line
-from webhook.admission.request import GroupVersionKind, Request, group_version
-from webhook.admission.stamp import Stamp
+from webhook.admission.decision import (
+    Cause,
+    Decision,
+    Default,
+    GroupVersionKind,
+    Refusal,
+    Request,
+    Warn,
+    group_version,
+    labels,
+)
+from webhook.admission.status import cut_end, one_line
 
 __all__ = [
     "Cause",
@@ -16,7 +24,6 @@ __all__ = [
     "GroupVersionKind",
     "Refusal",
     "Request",
-    "Stamp",
     "Warn",
     "cut_end",
     "group_version",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from webhook.admission.request import Request
+from webhook.admission.decision import Request
 from webhook.admission.stamp import ANNOTATION
 
 __all__ = ["RecentStamps"]

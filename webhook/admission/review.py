@@ -16,10 +16,9 @@ from typing import Any, Final, Literal, NamedTuple
 import orjson
 
 from webhook.admission import patch
-from webhook.admission.decision import Decision
+from webhook.admission.decision import Decision, GroupVersionKind, Request, group_version
 from webhook.admission.errors import Malformed
 from webhook.admission.keys import check_keys
-from webhook.admission.request import GroupVersionKind, Request, group_version
 from webhook.admission.status import status, warnings
 from webhook.golang.credentials import masked
 from webhook.golang.json import has_unsettled, settle, settled_text

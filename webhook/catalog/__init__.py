@@ -1,6 +1,6 @@
 """The kinds that Modelgate covers: definitions, policies, releases and installed forms, as one digested catalog.
 
-A folder of data is loaded (``shipped``, ``userfolders``), compiled when a kind is first met, and put under the releases
+A folder of data is loaded (``folders``), compiled when a kind is first met, and put under the releases
 that run (``releases``, ``operators``) and the definitions that a cluster has (``installed``). ``applies`` says which
 rules hold then.
 """
@@ -13,16 +13,15 @@ from webhook.catalog.applies import NOTHING_ASIDE, Aside, Dependences, Sight
 from webhook.catalog.catalog import Catalog, load, ship
 from webhook.catalog.kept import POLICIES
 from webhook.catalog.kinds import Kinds, KnownKind
-from webhook.catalog.packs import DOCUMENTED, NO_PACK, PACK, InForce, Pack, built_in, groups_of, known_apis
+from webhook.catalog.packs import NO_PACK, PACK, InForce, Pack, built_in, groups_of, known_apis
 from webhook.catalog.releases import UNKNOWN, chosen
 from webhook.ground.later import later
 
 if TYPE_CHECKING:
     from webhook.catalog.installed import Deviation, with_installed
-    from webhook.catalog.operators import definition_names, forms
+    from webhook.catalog.operators import definition_names, forms, names_of
 
 __all__ = [
-    "DOCUMENTED",
     "NOTHING_ASIDE",
     "NO_PACK",
     "PACK",
@@ -44,13 +43,14 @@ __all__ = [
     "groups_of",
     "known_apis",
     "load",
+    "names_of",
     "ship",
     "with_installed",
 ]
 
 _MODULES: Final = {
     **dict.fromkeys(("Deviation", "with_installed"), "installed"),
-    **dict.fromkeys(("definition_names", "forms"), "operators"),
+    **dict.fromkeys(("definition_names", "forms", "names_of"), "operators"),
 }
 """The module of each name that only clusters and installed definitions need."""
 

@@ -13,12 +13,11 @@ from weakref import WeakKeyDictionary
 
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, Problem
+from webhook.catalog.folders import Loaded, UserFolders, load_shipped
 from webhook.catalog.kept import POLICIES, SHIPPED, Kept
 from webhook.catalog.kinds import NO_POLICY, Kinds, KnownKind, Preparations, kinds_of
 from webhook.catalog.packs import InForce, Pack, built_in
 from webhook.catalog.releases import chosen, compiled, released
-from webhook.catalog.shipped import Loaded, load_shipped
-from webhook.catalog.userfolders import UserFolders
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests.folders import entries
 from webhook.policy import Prepared
@@ -105,8 +104,7 @@ class Catalog:
 
     def prepare_screens(self) -> None:
         """Generate the functions of the kinds that are in use."""
-        for kind in self.kinds.values():
-            self.prepared(kind).prepare_if_due()
+        self.kinds.preparations.prepare_if_due()
 
     def extended(self, crds: Iterable[CRD]) -> Catalog:
         """This catalog and, as foreign kinds, the kinds of these definitions that it does not have."""

@@ -109,9 +109,11 @@ def with_installed(
     found = dict(_changes(catalog, definitions, trusted=trusted))
     if not found:
         return catalog, tuple(unsure)
-    kinds, deviations = dict(catalog.kinds), [each for each in unsure if not _is_unserved(found.get(each.kind))]
-    for gvk, known in catalog.kinds.items():
-        change = found.get(gvk)
+    kinds = {gvk: catalog.uncompiled(gvk) for gvk in catalog.kinds}
+    deviations = [each for each in unsure if not _is_unserved(found.get(each.kind))]
+    changed = {kinds[gvk].api for gvk in found}
+    for gvk in [gvk for gvk, known in kinds.items() if known.api in changed]:  # the others stay uncompiled
+        change, known = found.get(gvk), catalog.kinds[gvk]
         if _is_unserved(change):
             del kinds[gvk]
         elif change is None or change.known is not None:

@@ -11,8 +11,7 @@ from webhook.admission import GroupVersionKind
 from webhook.catalog.applies import Foreign, Own
 from webhook.catalog.packs import DOCUMENTED, NO_PACK, InForce, Pack
 from webhook.cluster import Kind
-from webhook.facts import KNOWN, Fact, Knowledge, WholesOf
-from webhook.facts.reference import Member, referenced
+from webhook.facts import KNOWN, Fact, Knowledge, Member, WholesOf, referenced
 from webhook.manifests.documents import Document
 from webhook.policy import Policy, Prepared, Reference
 from webhook.schema import CRD, Structural
@@ -113,6 +112,11 @@ class Preparations:
         functions = None if before is None or before.policy is not kind.policy else before.functions
         prepared = self._prepared[kind.gvk] = Prepared(kind.policy, kind.schema, functions, stated=kind.stated)
         return prepared
+
+    def prepare_if_due(self) -> None:
+        """Generate the functions of the kinds of which enough objects were judged."""
+        for prepared in [*self._prepared.values()]:
+            prepared.prepare_if_due()
 
     def keep(self, gvk: GroupVersionKind, prepared: Prepared) -> None:
         """Use what was prepared before, and read from a file."""

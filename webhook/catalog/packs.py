@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,8 @@ from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import content_of, entries
 from webhook.policy import node_at
+from webhook.policy.pack import PackDocument, Spec
+from webhook.policy.problems import checked
 from webhook.policy.ranges import Range, version
 
 if TYPE_CHECKING:
@@ -120,20 +122,11 @@ class PackFiles:
         return self._schemas[plural]
 
 
-@dataclass(frozen=True, slots=True)
-class Pack:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pack(Spec):
     """An API's operator. The table of its releases and its later definitions are read when they are asked for."""
 
     files: PackFiles = field(repr=False, compare=False)
-    operator: str = ""
-    documented: str | None = None
-    codes: Sequence[str] = field(default_factory=list)
-    facts: str = ""
-    groups: Sequence[str] = field(default_factory=list)
-    served: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    successors: Mapping[str, str] = field(default_factory=dict)
-    images: Sequence[str] = field(default_factory=list)
-    retired: Sequence[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, folder: Traversable, *, trusted: bool) -> Pack:
@@ -145,15 +138,13 @@ class Pack:
         files = PackFiles(folder, trusted=trusted)
         found = files.documents()
         if not folder.joinpath(PACK).is_file():
-            return cls(files, folder.name)
+            return cls(files=files, operator=folder.name)
         if len(found) != 1:
             raise CatalogError([Problem(files.name(PACK), "", f"must have one document, not {len(found)}")])
         (document,) = found
         if trusted:
-            return cls(files, **document.value["spec"])
-        from webhook.policy.pack import parse_pack  # noqa: PLC0415 - pydantic takes 60 ms
-
-        pack = cls(files, **parse_pack(document))
+            return cls(files=files, **document.value["spec"])
+        pack = cls(files=files, **asdict(checked(document, PackDocument).spec))
         if pack.facts and pack.facts not in FACTS:
             message = f'there are no facts "{pack.facts[:60]}"; {closest(pack.facts, FACTS)}'
             raise CatalogError([Problem(f"{document.source}:{document.line}", "spec.facts", message)])
@@ -230,7 +221,7 @@ def _failure(function: Callable[[str], object], text: str) -> ValueError | None:
     return None
 
 
-NO_PACK: Final = Pack(PackFiles(Path()))
+NO_PACK: Final = Pack(files=PackFiles(Path()), operator="")
 """Of a kind that no folder of APIs defines."""
 
 

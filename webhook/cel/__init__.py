@@ -27,11 +27,11 @@ if TYPE_CHECKING:
         ParseFailure,
         ResultFailure,
     )
-    from webhook.cel.library.additions import JSON_PATCH, SHOWN, shown_in_kubernetes
     from webhook.cel.library.authorizer import Authorizer, Decision, Question, ResourceCheck
+    from webhook.cel.library.strings import JSON_PATCH, SHOWN, shown_in_kubernetes
     from webhook.cel.limits import Steps
     from webhook.cel.program import MATCH_CONDITIONS_BUDGET, PER_CALL_LIMIT, RUNTIME_BUDGET, Budget, Program
-    from webhook.cel.typing.schematypes import MAX_REQUEST, Declared, declare, type_of_schema
+    from webhook.cel.typing.schematypes import Declared, declare, type_of_schema
     from webhook.cel.versions import COMPATIBLE, LATEST, Version
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "JSON_PATCH",
     "LATEST",
     "MATCH_CONDITIONS_BUDGET",
-    "MAX_REQUEST",
     "PER_CALL_LIMIT",
     "RUNTIME_BUDGET",
     "SHOWN",
@@ -72,9 +71,9 @@ _MODULES: Final = {
     "types": "",
     **dict.fromkeys(("COMPATIBLE", "LATEST", "Version"), "versions"),
     "GLOBALS": "codegen.runtime",
-    **dict.fromkeys(("JSON_PATCH", "SHOWN", "shown_in_kubernetes"), "library.additions"),
+    **dict.fromkeys(("JSON_PATCH", "SHOWN", "shown_in_kubernetes"), "library.strings"),
     **dict.fromkeys(("Authorizer", "Decision", "Question", "ResourceCheck"), "library.authorizer"),
-    **dict.fromkeys(("MAX_REQUEST", "Declared", "declare", "type_of_schema"), "typing.schematypes"),
+    **dict.fromkeys(("Declared", "declare", "type_of_schema"), "typing.schematypes"),
     "Environment": "environment",
     **dict.fromkeys(("MATCH_CONDITIONS_BUDGET", "PER_CALL_LIMIT", "RUNTIME_BUDGET", "Budget", "Program"), "program"),
     "Steps": "limits",

@@ -10,7 +10,7 @@ exception they give no answer, and the caller evaluates each expression by itsel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -24,8 +24,6 @@ from webhook.cel.limits import DEEP_RECURSION
 from webhook.cel.values.members import ABSENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from webhook.cel.values.nodes import Node
 
 __all__ = ["ABSENT", "Condition", "Formula", "Part", "Screen", "Source", "Suspect", "formula"]

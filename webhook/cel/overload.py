@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from webhook.cel.cost.runtime import Cost, call_cost
 from webhook.cel.errors import CelError
 from webhook.cel.types import Type
 from webhook.cel.values.value import Duration, Opt, Timestamp, UInt, type_name, type_of_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 __all__ = ["Cost", "Overload", "dispatcher", "free", "member", "no_overload"]
 

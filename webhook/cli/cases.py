@@ -31,7 +31,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from webhook.admission import Cause, Decision, Default, Request, Warn, labels, patch
+from webhook.admission import Cause, Decision, Default, GroupVersionKind, Request, Warn, labels, patch
 from webhook.admission.errors import DocumentError
 from webhook.catalog import Catalog, KnownKind, chosen
 from webhook.cluster import MemoryView
@@ -39,6 +39,7 @@ from webhook.engine import POD_CODES, Options
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.ground.fieldpath import field_path
 from webhook.library.apiserver import stored_object
+from webhook.library.explained import leaves
 from webhook.library.review import decide
 from webhook.manifests.documents import Document
 from webhook.policy import MISSING, DefaultRule, Path, Profile, ValidationRule
@@ -93,6 +94,10 @@ class Target(_Model):
     group: str
     version: str
     kind: str
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        return GroupVersionKind(self.group, self.version, self.kind)
 
 
 class CasesDocument(_Model):
@@ -284,14 +289,6 @@ def _is_within(path: str, named: Iterable[str]) -> bool:
 def _filled_by_schema(sent: dict[str, Any], received: dict[str, Any], changed: Collection[str]) -> Iterator[Default]:
     """The leaves that the schema's defaults fill in, except those that the policy changes afterwards."""
     for operation, keys, value in patch.steps(sent, received):
-        for leaf, inner in _leaves(keys, value) if operation == "add" else ():
+        for leaf, inner in leaves(keys, value) if operation == "add" else ():
             if leaf[0] != "metadata" and field_path(leaf) not in changed:
                 yield Default(field_path(leaf), inner, "a default of the schema")
-
-
-def _leaves(keys: tuple[str | int, ...], value: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    if isinstance(value, dict) and value:
-        for key, child in value.items():
-            yield from _leaves((*keys, key), child)
-    else:
-        yield keys, value

@@ -9,7 +9,7 @@ from pathlib import Path
 from webhook.catalog import built_in, known_apis
 from webhook.cli.shell.parser import Flags, group
 from webhook.facts.settings import Behaviour, Settings
-from webhook.library.choices import settings_of
+from webhook.library.given import settings_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

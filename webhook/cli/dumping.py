@@ -16,11 +16,15 @@ def dumped(value: Any) -> str:
     return inert(str(text))  # what it escapes stands in double quotes
 
 
-class _Dumper(yaml.SafeDumper):
-    """YAML without anchors, which people do not write, and with text in quotes that could forge lines."""
+class Plain(yaml.SafeDumper):
+    """YAML without anchors, which people do not write: a value that stands twice is written twice."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's
         return True
+
+
+class _Dumper(Plain):
+    """With text in quotes that could forge lines."""
 
     def write_double_quoted(self, text: str, split: bool = True) -> None:
         """Escape all but ASCII: PyYAML prints the characters that reverse the direction of text."""

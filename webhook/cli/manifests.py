@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from webhook.admission import GroupVersionKind
-from webhook.admission.errors import DocumentError, Problem
+from webhook.admission.errors import Problem
 from webhook.catalog import Deviation
 from webhook.cli import choices
 from webhook.cli.input.before import at_commit, earlier
 from webhook.cli.input.definitions import deciding, defined
-from webhook.cli.input.flags import excluded
+from webhook.cli.input.flags import excluded, must_have_objects
 from webhook.cli.output import say
 from webhook.cli.terminal import progress
 from webhook.cluster import ClusterView, Kind
@@ -155,9 +155,7 @@ class _Files(NamedTuple):
         crds = read_definitions(options.crds)
         kinds = [*ruling.shipped.kinds, *_defined_kinds((*crds, *there))]
         given = _read(options, kinds, options.files)
-        if not given.documents and (given.problems or not given.skipped):
-            names = ", ".join("stdin" if str(path) == "-" else str(path) for path in options.files)
-            raise DocumentError(given.problems or [Problem(names, "", "no object found")])
+        must_have_objects(given, options)
         here = Path.cwd()
         values = Substitutions.of(given.documents, top_of(here) or here, options.substitute)
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 from webhook import catalog
-from webhook.admission import GroupVersionKind
 from webhook.admission.errors import DocumentError, Problem, SettingsError
 from webhook.catalog import POLICIES, Catalog, chosen
 from webhook.cli import FAILED, FINDINGS, GOOD, choices
@@ -81,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     failed = sum(bool(each.failures) for each in outcomes)
     summary = sys.stdout if options.output == "text" else sys.stderr
     print(f"{len(outcomes) - failed} passed, {failed} failed", file=summary)
-    silent = _silent(loaded, fired) if options.coverage else []
+    silent = sorted(loaded.codes() - fired) if options.coverage else []
     if silent:
         say(f"codes that fire in none of these cases: {', '.join(silent)}", summary)
     if not outcomes:
@@ -133,11 +132,9 @@ def _of_apis(options: argparse.Namespace, loaded: Catalog, fired: set[str]) -> I
         raise SettingsError([Problem("--kind", "", unknown_kind(options.kind, loaded.kinds.values()))])
     wanted = _wanted(options)
     for document, table in tables(_apis(options.folder), loaded, whole=options.folder is not None):
-        target = table.target
-        known = loaded.find(GroupVersionKind(target.group, target.version, target.kind))
-        assert known is not None  # tables checks it
+        known = loaded.kinds[table.target.gvk]  # tables checks it
         for index, case in enumerate(table.cases):
-            title = f"{target.kind}: {case.name}"
+            title = f"{table.target.kind}: {case.name}"
             if wanted(title, case):
                 result = run_case(case, known, loaded)
                 fired |= fired_in(result)
@@ -150,17 +147,9 @@ def _apis(folder: Path | None) -> list[Traversable]:
     return [folder] if (folder / "crds").is_dir() else entries(folder)
 
 
-def _silent(loaded: Catalog, fired: set[str]) -> list[str]:
-    return sorted(loaded.codes() - fired)
-
-
-def read_cases(apis: Iterable[Traversable], loaded: Catalog, naming: str = "") -> Iterator[CasesDocument]:
-    """The documents of cases of some APIs, of the files whose text has a word.
-
-    Raises:
-        DocumentError: a document does not match the model, or names a kind that no CRD serves.
-    """
-    return (table for _, table in tables(apis, loaded, naming=naming))
+def read_cases(apis: Iterable[Traversable], loaded: Catalog) -> Iterator[CasesDocument]:
+    """The documents of cases of some APIs; raises as :func:`tables`."""
+    return (table for _, table in tables(apis, loaded))
 
 
 def tables(
@@ -168,6 +157,9 @@ def tables(
 ) -> Iterator[tuple[Document, CasesDocument]]:
     """Each document of cases, with its source; ``whole`` names files by their whole path. A file whose text does not
     have the word ``naming`` is left out.
+
+    Raises:
+        DocumentError: a document does not match the model, or names a kind that no CRD serves.
     """
     for folder in apis:
         cases = folder.joinpath("cases")
@@ -176,17 +168,15 @@ def tables(
             text = content_of(file).decode()
             for document in documents.parse(text, name) if naming in text else ():
                 found = parse_cases(document)
-                target = GroupVersionKind(found.target.group, found.target.version, found.target.kind)
-                if target not in loaded.kinds:
-                    raise DocumentError([Problem(f"{name}:{document.line}", "target", f"no CRD serves {target}")])
+                if (gvk := found.target.gvk) not in loaded.kinds:
+                    raise DocumentError([Problem(f"{name}:{document.line}", "target", f"no CRD serves {gvk}")])
                 _check_releases(found, document, loaded)
                 yield document, found
 
 
 def _check_releases(table: CasesDocument, document: Document, loaded: Catalog) -> None:
     """Check that the releases that cases name exist."""
-    target = table.target
-    api = loaded.uncompiled(GroupVersionKind(target.group, target.version, target.kind)).api
+    api = loaded.uncompiled(table.target.gvk).api
     for index, case in enumerate(table.cases):
         try:
             chosen(loaded.packs, [(api, release) for release in case.releases])

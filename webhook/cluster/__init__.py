@@ -1,21 +1,19 @@
 """Other objects: one protocol, implemented over memory and over a live cluster.
 
-What connects to a cluster (``connection``, ``live``, ``events``, ``issuer``) is not here: import these modules by
-name.
+What connects to a cluster (``connection``, ``live``) is not here: import these modules by name.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from webhook.cluster.view import ClusterView, CountedView, Freshness, Kind, MemoryView
+from webhook.cluster.view import APIResource, ClusterView, CountedView, Key, Kind, MemoryView
 from webhook.ground.later import later
 
 if TYPE_CHECKING:
-    from webhook.cluster.api import JSON, ApiError, Reader, Stream, Unreachable, content_of
+    from webhook.cluster.api import JSON, ApiError, Reader, Unreachable, content_of
     from webhook.cluster.definitions import DEFINITIONS, Definitions, FollowedDefinitions
-    from webhook.cluster.informer import Following, Listener
-    from webhook.cluster.questions import ask, find
+    from webhook.cluster.informer import Following, Listener, join
     from webhook.cluster.readthrough import (
         AccessReview,
         ClusterAnswer,
@@ -25,9 +23,10 @@ if TYPE_CHECKING:
         Reference,
         RequestView,
         ServedKind,
+        ask,
+        find,
     )
-    from webhook.cluster.reflector import Reflector
-    from webhook.cluster.resource import APIResource, Key
+    from webhook.cluster.reflector import Reflector, backoff
     from webhook.cluster.store import Store, light
 
 __all__ = [
@@ -43,7 +42,6 @@ __all__ = [
     "Definitions",
     "FollowedDefinitions",
     "Following",
-    "Freshness",
     "Key",
     "Kind",
     "LabelSelection",
@@ -56,19 +54,19 @@ __all__ = [
     "RequestView",
     "ServedKind",
     "Store",
-    "Stream",
     "Unreachable",
     "ask",
+    "backoff",
     "content_of",
     "find",
+    "join",
     "light",
 ]
 
 _MODULES: Final = {
-    **dict.fromkeys(("ApiError", "JSON", "Reader", "Stream", "Unreachable", "content_of"), "api"),
+    **dict.fromkeys(("ApiError", "JSON", "Reader", "Unreachable", "content_of"), "api"),
     **dict.fromkeys(("DEFINITIONS", "Definitions", "FollowedDefinitions"), "definitions"),
-    **dict.fromkeys(("Following", "Listener"), "informer"),
-    **dict.fromkeys(("ask", "find"), "questions"),
+    **dict.fromkeys(("Following", "Listener", "join"), "informer"),
     **dict.fromkeys(
         (
             "AccessReview",
@@ -79,11 +77,12 @@ _MODULES: Final = {
             "Reference",
             "RequestView",
             "ServedKind",
+            "ask",
+            "find",
         ),
         "readthrough",
     ),
-    "Reflector": "reflector",
-    **dict.fromkeys(("APIResource", "Key"), "resource"),
+    **dict.fromkeys(("Reflector", "backoff"), "reflector"),
     **dict.fromkeys(("Store", "light"), "store"),
 }
 """The module of each name, which is loaded when the name is first used."""

@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 import orjson
 import urllib3
 
-from webhook.cluster.resource import APIResource, is_name
+from webhook.cluster.view import APIResource, is_name
 from webhook.golang.credentials import masked
 
 JSON = "application/json"

@@ -13,7 +13,7 @@ import orjson
 
 from webhook.cluster.api import METADATA_ONLY, ApiError, Reader
 from webhook.cluster.reflector import Reflector
-from webhook.cluster.resource import APIResource, Key
+from webhook.cluster.view import APIResource, Key
 
 log = logging.getLogger("modelgate")
 

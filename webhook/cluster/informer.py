@@ -6,17 +6,15 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.cluster.api import ApiError, Reader
-from webhook.cluster.backoff import backoff
-from webhook.cluster.questions import find
-from webhook.cluster.reflector import FIRST_WAIT, LONGEST_WAIT, Reflector
-from webhook.cluster.resource import APIResource, Key
+from webhook.cluster.readthrough import find
+from webhook.cluster.reflector import FIRST_WAIT, LONGEST_WAIT, Reflector, backoff
 from webhook.cluster.store import Store, light
-from webhook.cluster.view import Kind
+from webhook.cluster.view import APIResource, Key, Kind
 
 log = logging.getLogger("modelgate")
 
@@ -62,6 +60,8 @@ PLAIN: Final = Following()
 class Informer:
     """Follows one kind from :meth:`run` (in a separate thread) to :meth:`stop`; the other methods never block.
 
+    ``store`` has the objects. The result of a write that it takes is not told to the listener when the watch brings it.
+
     With ``namespaces`` it follows only these, each by a watch of its own, for which a Role in each is enough.
     """
 
@@ -79,7 +79,7 @@ class Informer:
         self.resource: APIResource | None = None
         self._api = api
         self._clock = clock
-        self._store = Store(packed=following.packed)
+        self.store = Store(packed=following.packed)
         self._reflectors: tuple[Reflector, ...] = ()
         self._absent_at: float | None = None  # when discovery last found the API missing
         self._trouble = ""
@@ -138,24 +138,6 @@ class Informer:
         here = not (self._namespaces and key.namespace) or key.namespace in self._namespaces
         return here if self._following.only is None else self._following.only == key
 
-    def get(self, key: Key) -> dict[str, Any] | None:
-        return self._store.get(key)
-
-    def list(self, namespace: str | None) -> Sequence[dict[str, Any]]:
-        return self._store.list(namespace)
-
-    def written(self, key: Key, before: dict[str, Any], after: dict[str, Any]) -> None:
-        """Take the result of a write at once: it is not told to the listener when the watch brings it."""
-        self._store.written(key, before, after)
-
-    def count(self) -> int:
-        """The number of objects in memory."""
-        return self._store.count()
-
-    def names(self) -> Sequence[Key]:
-        """The keys of the objects in memory."""
-        return self._store.names()
-
     def silence(self) -> float:
         """Seconds since the last news of the kind; infinite before the first list.
 
@@ -196,7 +178,7 @@ class Informer:
         if not self._stop.is_set():
             log.warning("%s is not served as %s any more", self, resource.api_version)
             self._reflectors, self._absent_at = (), None
-            for key in self._store.names():
+            for key in self.store.names():
                 self._drop(key)
             self._pause(FIRST_WAIT)
 
@@ -222,14 +204,14 @@ class Informer:
 
     def _put(self, key: Key, obj: dict[str, Any]) -> None:
         listener = self._following.listener
-        before = None if listener is None else self._store.get(key)
-        if self._store.put(key, obj) and listener is not None and not _same(before, obj):
+        before = None if listener is None else self.store.get(key)
+        if self.store.put(key, obj) and listener is not None and not _same(before, obj):
             listener(self.kind, key, before, obj)
 
     def _drop(self, key: Key) -> None:
         listener = self._following.listener
-        before = None if listener is None else self._store.get(key)
-        self._store.drop(key)
+        before = None if listener is None else self.store.get(key)
+        self.store.drop(key)
         if listener is not None:
             listener(self.kind, key, before, None)
 
@@ -243,3 +225,12 @@ def _same(before: dict[str, Any] | None, after: dict[str, Any]) -> bool:
     """Whether a list or watch brings a version that is held already."""
     version = after["metadata"].get("resourceVersion")
     return before is not None and version is not None and before["metadata"].get("resourceVersion") == version
+
+
+def join(threads: Iterable[threading.Thread], seconds: float) -> None:
+    """Wait for all threads to end, and log those that do not."""
+    end = time.monotonic() + seconds
+    for thread in threads:
+        thread.join(max(0.0, end - time.monotonic()))
+        if thread.is_alive():
+            log.warning("%s did not end within %.0f s", thread.name, seconds)

@@ -8,16 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
-from webhook.admission.errors import Fault, NotReady, Unavailable
+from webhook.admission.errors import Fault, Unavailable
 from webhook.cluster.api import ApiError, Reader
-from webhook.cluster.backoff import join
-from webhook.cluster.connection import NoConnection, connect
-from webhook.cluster.informer import Following, Informer
-from webhook.cluster.questions import MIN_TIMEOUT, ask, find
-from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, Reference
-from webhook.cluster.resource import APIResource, Key
+from webhook.cluster.connection import connected
+from webhook.cluster.informer import Following, Informer, join
+from webhook.cluster.readthrough import MIN_TIMEOUT, ClusterAnswer, ClusterQuestion, Reference, ask, find
 from webhook.cluster.store import RecentAnswers, light
-from webhook.cluster.view import Freshness, Kind
+from webhook.cluster.view import APIResource, Freshness, Key, Kind
 
 __all__ = ["STALE", "LiveView", "live_view", "reader"]
 
@@ -81,13 +78,13 @@ class LiveView:
 
     def freshness(self) -> Iterator[Freshness]:
         for informer in self._informers.values():
-            yield Freshness(str(informer), informer.silence(), informer.count())
+            yield Freshness(str(informer), informer.silence(), informer.store.count())
 
     def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
         return self.cached(Reference(kind, namespace, name))[1]
 
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
-        return self._informer(kind).list(namespace)
+        return self._informer(kind).store.list(namespace)
 
     def watches(self, kind: Kind, key: Key) -> bool:
         """Whether the object is kept in memory if it exists."""
@@ -99,15 +96,15 @@ class LiveView:
 
     def held(self, kind: Kind, key: Key) -> dict[str, Any] | None:
         """The object in memory of a watched kind."""
-        return self._informer(kind).get(key)
+        return self._informer(kind).store.get(key)
 
     def written(self, kind: Kind, before: dict[str, Any], after: dict[str, Any]) -> None:
         """Take the result of a write into memory, before the watch brings it."""
-        self._informer(kind).written(Key.of(after), before, after)
+        self._informer(kind).store.written(Key.of(after), before, after)
 
     def names(self, kind: Kind) -> Sequence[Key]:
         """The keys of the objects in memory of a watched kind."""
-        return self._informer(kind).names()
+        return self._informer(kind).store.names()
 
     def resource(self, kind: Kind) -> APIResource | None:
         """How the API server serves a watched kind; None if it does not."""
@@ -122,7 +119,7 @@ class LiveView:
 
     def cached(self, question: ClusterQuestion) -> tuple[bool, ClusterAnswer]:
         if _of_facts(question) and self.watches(question.kind, question.key):
-            found = self._informer(question.kind).get(question.key)
+            found = self._informer(question.kind).store.get(question.key)
             if found is not None:
                 return True, found
         return self._recent.get(question)
@@ -172,21 +169,10 @@ def _of_facts(question: ClusterQuestion) -> TypeGuard[Reference]:
 
 
 def reader(kubeconfig: Path | None) -> Reader:
-    """The reading verbs over :func:`webhook.cluster.connection.connect`.
-
-    Raises:
-        NotReady: no valid configuration for a connection was found.
-    """
-    try:
-        return Reader(connect(kubeconfig))
-    except (NoConnection, OSError) as error:
-        raise NotReady(f"cannot connect to the API server: {error}") from error
+    """The reading verbs over :func:`webhook.cluster.connection.connected`; raises NotReady."""
+    return Reader(connected(kubeconfig))
 
 
 def live_view(kubeconfig: Path | None, watched: Iterable[Kind], stale: float) -> LiveView:
-    """A view over :func:`reader`, not started yet.
-
-    Raises:
-        NotReady: no valid configuration for a connection was found.
-    """
+    """A view over :func:`reader`, not started yet."""
     return LiveView(reader(kubeconfig), watched, stale)

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from webhook.cluster.api import ApiError, Reader, Stream, Unreachable
-from webhook.cluster.backoff import backoff
-from webhook.cluster.resource import APIResource, Key
+from webhook.cluster.view import APIResource, Key
 
 log = logging.getLogger(__name__)
 
@@ -20,6 +19,11 @@ LONGEST_WAIT = 30.0
 
 GONE = 410
 ABSENT = 404
+
+
+def backoff(failures: int, first: float, most: float) -> float:
+    """Seconds until the next attempt: ``first``, doubled with each failure, at most ``most``."""
+    return min(first * float(1 << min(failures, 32)), most)  # 2^32 times any interval exceeds every limit
 
 
 class Reflector:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import orjson
 
 from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion
-from webhook.cluster.resource import APIResource, Key
+from webhook.cluster.view import APIResource, Key
 
 MEMORY: Final = threading.Lock()
 """One lock for all stores and recent answers: it is held only for dictionary operations, so threads rarely wait."""

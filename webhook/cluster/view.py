@@ -1,13 +1,15 @@
-"""The ClusterView protocol, and the view that holds its objects in memory."""
+"""The ClusterView protocol, the view that holds its objects in memory, and the names of resources and objects."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
+from urllib.parse import quote
 
 from webhook.ground.budget import Budget
 
-__all__ = ["ClusterView", "CountedView", "Freshness", "Kind", "MemoryView"]
+__all__ = ["APIResource", "ClusterView", "CountedView", "Freshness", "Key", "Kind", "MemoryView", "is_name"]
 
 
 class Kind(NamedTuple):
@@ -82,3 +84,52 @@ class CountedView:
         listed = self._view.list(kind, namespace)
         self._budget.spend(1 + len(listed), kind.kind)
         return listed
+
+
+def is_name(name: object) -> bool:
+    """Whether a name is a valid path segment (apimachinery, IsValidPathSegmentName)."""
+    return isinstance(name, str) and 0 < len(name) <= 253 and name not in {".", ".."} and not {"/", "%"} & set(name)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Key:
+    """One object of a resource; ``namespace`` is "" for cluster scope."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @classmethod
+    def of(cls, obj: dict[str, Any]) -> Key:
+        metadata = obj["metadata"]
+        return cls(metadata.get("namespace", ""), metadata["name"])
+
+
+@dataclass(frozen=True, slots=True)
+class APIResource:
+    """One served resource; ``group`` is "" for the core API. ``namespaced`` defaults to True."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool = field(default=True, compare=False)
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """The path of a collection (no name), an object, or its subresource; without a namespace, of all namespaces.
+
+        Raises:
+            ValueError: not a valid name, so that the path would be that of another resource.
+        """
+        if wrong := [each for each in (namespace, name) if each and not is_name(each)]:
+            raise ValueError(f"{wrong[0]!r} is not a valid object name")
+        root = f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
+        inside = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+        tail = (part for part in (quote(name, safe=""), subresource) if part)
+        return "/".join((f"{root}{inside}/{self.plural}", *tail))

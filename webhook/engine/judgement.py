@@ -20,7 +20,7 @@ _BYTES: Final = 16
 """Bytes of an object for which its schema takes a step."""
 
 
-class Judgement(NamedTuple):
+class RatchetedDecision(NamedTuple):
     """A decision, whether ratcheting has ``spared`` findings of rules, and the errors of the schema that it hides."""
 
     decision: Decision
@@ -28,7 +28,7 @@ class Judgement(NamedTuple):
     hidden: tuple[Cause, ...] = ()
 
 
-def judge(review: ObjectReview) -> Judgement:
+def judge(review: ObjectReview) -> RatchetedDecision:
     """Judge an object by Modelgate's own rules.
 
     Raises:
@@ -36,7 +36,7 @@ def judge(review: ObjectReview) -> Judgement:
         SpentError: it takes more steps than the review has.
     """
     if review.too_large is not None:
-        return Judgement(_unjudged(review, review.too_large))
+        return RatchetedDecision(_unjudged(review, review.too_large))
     subject = _subject(review)
     scope = review.scope(subject.obj, subject.old)
     findings = _findings(subject, scope)
@@ -47,8 +47,8 @@ def judge(review: ObjectReview) -> Judgement:
         kept = tuple(cause for cause in causes if options.strict_fields and cause.label == "schema")
         causes, warnings = kept, (*refusals_as_warnings(cause for cause in causes if cause not in kept), *warnings)
     aside = _left_out(subject, scope) if scope.hidden_facts or subject.aside.rules else ()
-    audit = _audit(review, causes, warnings, aside)
-    return Judgement(Decision(review.obj, causes, warnings, audit=audit), bool(findings.notices), subject.hidden)
+    decision = Decision(review.obj, causes, warnings, audit=_audit(review, causes, warnings, aside))
+    return RatchetedDecision(decision, bool(findings.notices), subject.hidden)
 
 
 def _unjudged(review: ObjectReview, refusal: Cause) -> Decision:

@@ -7,18 +7,13 @@ rights; tests compare the two, and the reads of the facts.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from webhook.cluster.view import Kind
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
-from webhook.facts.fact import Fact
-from webhook.facts.knowledge import Knowledge, Table, Whole, Wholes, WholesOf
+from webhook.facts.fact import Fact, Fetched, Knowledge, Member, Table, Whole, Wholes, WholesOf, inputs_of, referenced
 from webhook.facts.names import is_typo
 from webhook.facts.nodes import Memo
-from webhook.ground.later import later
-
-if TYPE_CHECKING:
-    from webhook.facts.inputs import inputs_of
 
 __all__ = [
     "CHOICES",
@@ -28,7 +23,9 @@ __all__ = [
     "KNOWN",
     "WATCHED",
     "Fact",
+    "Fetched",
     "Knowledge",
+    "Member",
     "Memo",
     "Table",
     "Whole",
@@ -36,6 +33,7 @@ __all__ = [
     "WholesOf",
     "inputs_of",
     "is_typo",
+    "referenced",
     "watched",
 ]
 
@@ -61,10 +59,3 @@ def watched(without: Collection[str] = ()) -> frozenset[Kind]:
     left_out = frozenset(without)
     apis = (each.watched for each in KNOWN.values() if left_out.isdisjoint(kind.group for kind in each.watched))
     return frozenset(kind for kinds in apis for kind in kinds)
-
-
-_LATER: Final = {"inputs_of": "inputs"}
-"""Names that are loaded when they are first used, and their modules."""
-
-if not TYPE_CHECKING:
-    __getattr__ = later(__name__, _LATER)

@@ -1,12 +1,23 @@
-"""One fact of a kind: how it is computed, and its schema for the rules that read it."""
+"""A fact of a kind: its schema, the fields that it reads, and all that Modelgate knows of an API in Python.
+
+Which fields each fact reads, of its own kind and of others, is recorded in ``inputs.json`` while the cases of all rules
+run (``make docs``); a test fails when a fact reads more. The file is needed only where the definitions of a cluster are
+not the catalog's, so it is read when it is first asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
-from webhook.cluster.view import ClusterView
+import orjson
+
+from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.nodes import at, namespace_of, text, whole
 from webhook.facts.settings import Settings
 from webhook.golang.credentials import masked
 
@@ -65,3 +76,174 @@ def cut_middle(text: str, longest: int = WARNING) -> str:
         return text
     text = masked(text)
     return f"{text[: longest // 2]} … {text[3 - longest // 2 :]}"
+
+
+_NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
+
+
+class Whole(NamedTuple):
+    """One pod, and where it comes from.
+
+    ``path`` and ``given``: the node of the object, and its value. ``origin`` names what completes it, if anything does,
+    and ``alone`` makes the pod that this would be without the node. ``pod`` is a PodSpec. ``runners``: by the index of
+    a container, the key of the node that has it beside the list. ``keys``: the lists that are merged, and by which
+    key. ``volumes`` are the names of those that the operator adds.
+    """
+
+    path: str
+    given: dict[str, Any]
+    origin: str
+    pod: dict[str, Any]
+    alone: Callable[[], dict[str, Any]]
+    runners: Mapping[int | str, str] = _NONE
+    keys: Mapping[str, str] = _NONE
+    volumes: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wholes:
+    """The pods of one object, which are made when they are asked for, once. The cluster is looked at before.
+
+    They depend on the parts of pods in the object, on ``other``, an object of the cluster that completes it, and on
+    ``read``, what else of the object they are made of. That is without the names in :attr:`Whole.volumes`.
+    """
+
+    pods: Iterable[Whole]
+    other: dict[str, Any] | None = None
+    read: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of texts below a title and a header."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+WholesOf = Callable[[dict[str, Any], ClusterView, Settings], Wholes]
+Comparison = Callable[[dict[str, Any], ClusterView, Settings], Iterator[str]]
+Explanation = Callable[[dict[str, Any], ClusterView, Settings], Iterator[Table]]
+
+
+class Fetched(NamedTuple):
+    """A kind of which facts read one object at a time, on demand; ``name``: only this one.
+
+    A watch would tell the gate of each object of the cluster, and of each one that it has just judged.
+    """
+
+    kind: Kind
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """``facts``: kind → name → fact. ``watched`` and ``fetched`` are the kinds that they read: all objects, or one by
+    name. ``wholes``: kind → the pods that the operator makes of an object and of others. ``comparisons``: the lines
+    that compare all objects among which one is chosen for an object. ``explanations``: what is chosen for an object,
+    as tables. ``choices``: kind and fact → the members that say what was chosen.
+    """
+
+    facts: Mapping[str, Mapping[str, Fact]]
+    watched: frozenset[Kind] = frozenset()
+    fetched: frozenset[Fetched] = frozenset()
+    wholes: Mapping[str, WholesOf] = field(default_factory=dict)
+    comparisons: Mapping[Kind, Comparison] = field(default_factory=dict)
+    explanations: Mapping[Kind, Explanation] = field(default_factory=dict)
+    choices: Mapping[tuple[Kind, str], tuple[str, ...]] = field(default_factory=dict)
+
+
+class Input(NamedTuple):
+    """A field of a kind; ``keys`` are field names, and ``*`` for every item of a list or every value of a map."""
+
+    kind: Kind
+    keys: tuple[str, ...]
+
+
+@cache
+def inputs_of(kind: Kind, fact: str) -> tuple[Input, ...]:
+    """The fields that a fact of a kind reads; none for a fact that reads settings or metadata only."""
+    recorded = _recorded().get(f"{kind.group}/{kind.kind}", {})
+    return tuple(_input(kind, text) for text in recorded.get(fact, ()))
+
+
+def _input(kind: Kind, text: str) -> Input:
+    other, separator, path = text.rpartition(":")
+    group, _, name = other.partition("/")
+    most = 2 if path.startswith(("metadata.labels.", "metadata.annotations.")) else -1  # their keys may have dots
+    return Input(Kind(group, name) if separator else kind, tuple(path.split(".", most)))
+
+
+@cache
+def _recorded() -> dict[str, dict[str, list[str]]]:
+    recorded: dict[str, dict[str, list[str]]] = orjson.loads(Path(__file__).with_name("inputs.json").read_bytes())
+    return recorded
+
+
+Keys = tuple[str, ...]
+
+_TYPES: Final = {
+    "boolean": (BOOLEAN, False),
+    "integer": (INTEGER, 0),
+    "integers": (INTEGERS, ()),
+    "number": (NUMBER, 0.0),
+    "string": (STRING, ""),
+    "strings": (STRINGS, ()),
+}
+"""The schema of each type, and what stands for a value that is absent."""
+
+
+class Member(NamedTuple):
+    """A value of the other object: where it is, its type, and what stands for it where it is absent."""
+
+    path: Keys
+    type: str
+    default: Any = None
+
+
+def referenced(kind: Kind, named_by: Keys, members: Mapping[str, Member], *, namespaced: bool) -> Fact:
+    """The fact of a reference: ``found``, ``name``, and ``members`` of the other object.
+
+    An object without a name at ``named_by`` refers to nothing: the name is "". What is absent, or of another type, has
+    the member's default: without one "", 0, false or an empty list.
+    """
+    types = {name: _TYPES[member.type][0] for name, member in members.items()}
+    return Fact(
+        partial(_referenced_values, kind, named_by, members, namespaced), fields(found=BOOLEAN, name=STRING, **types)
+    )
+
+
+def _referenced_values(
+    kind: Kind,
+    named_by: Keys,
+    members: Mapping[str, Member],
+    namespaced: bool,
+    obj: dict[str, Any],
+    view: ClusterView,
+) -> dict[str, Any]:
+    name = text(obj, *named_by)
+    found = view.get(kind, namespace_of(obj) if namespaced else "", name) if name else None
+    return {"found": found is not None, "name": name, **{key: _value(found, each) for key, each in members.items()}}
+
+
+def _value(found: Any, member: Member) -> Any:
+    value = _read(at(found, *member.path), member.type)
+    if value is None:
+        value = _TYPES[member.type][1] if member.default is None else member.default
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _read(value: Any, sort: str) -> Any:
+    """A value of a type; None where it is of another one."""
+    if sort == "string":
+        return value if isinstance(value, str) else None
+    if sort == "boolean":
+        return value if isinstance(value, bool) else None
+    if sort == "integer":
+        return whole(value)
+    if sort == "number":
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if not isinstance(value, list):
+        return None
+    return [each for each in value if (isinstance(each, str) if sort == "strings" else whole(each) is not None)]

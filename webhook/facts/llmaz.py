@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.fact import STRING, Fact, fields
-from webhook.facts.knowledge import Knowledge
+from webhook.facts.fact import STRING, Fact, Knowledge, fields
 from webhook.facts.names import missing_shards
 from webhook.facts.nodes import at, text
 from webhook.golang import time

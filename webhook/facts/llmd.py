@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.fact import BOOLEAN, STRING, STRINGS, Fact, fields
-from webhook.facts.knowledge import Knowledge
+from webhook.facts.fact import BOOLEAN, STRING, STRINGS, Fact, Knowledge, fields
 from webhook.facts.nodes import mapping, text
 from webhook.golang import strconv
 from webhook.golang.errors import GoError

@@ -8,9 +8,9 @@ of an object is a valid key.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-__all__ = ["Memo", "at", "items", "mapping", "name_of", "namespace_of", "text", "trimmed", "whole"]
+__all__ = ["Memo", "Referent", "at", "items", "mapping", "name_of", "namespace_of", "text", "texts", "trimmed", "whole"]
 
 
 def at(node: Any, *keys: str) -> Any:
@@ -60,6 +60,41 @@ def items(node: Any, *keys: str) -> list[dict[str, Any]]:
     """The objects in the list at a path."""
     value = at(node, *keys)
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def texts(node: Any, *keys: str) -> list[str]:
+    """The texts in the list at a path."""
+    value = at(node, *keys)
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+class Referent(NamedTuple):
+    """An object that others may refer to by its name, of a kind that there is in a namespace and in the cluster."""
+
+    kind: str
+    object: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return text(self.object, "metadata", "name")
+
+    @property
+    def namespace(self) -> str:
+        return text(self.object, "metadata", "namespace")
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        spec = self.object.get("spec")
+        return spec if isinstance(spec, dict) else {}
+
+    @property
+    def disabled(self) -> bool:
+        """Whether OME may not use it."""
+        return self.spec.get("disabled") is True
+
+    @property
+    def cluster_scoped(self) -> bool:
+        return self.kind.removeprefix("AIM").startswith("Cluster")
 
 
 T = TypeVar("T")

@@ -21,6 +21,7 @@ __all__ = [
     "ValueFault",
     "copied",
     "decode",
+    "deep_equal",
     "has_unsettled",
     "marshal",
     "read_numbers",
@@ -170,6 +171,21 @@ def _float64(number: float) -> float:
     if not math.isfinite(converted):
         raise OverflowError(f"{converted} is not a JSON number")
     return converted
+
+
+def deep_equal(left: Any, right: Any) -> bool:
+    """Go's ``reflect.DeepEqual``: 1, 1.0 and true are three values."""
+    if left is right:
+        return True
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, dict):
+        return len(left) == len(right) and all(
+            key in right and deep_equal(value, right[key]) for key, value in left.items()
+        )
+    if isinstance(left, list):
+        return len(left) == len(right) and all(map(deep_equal, left, right))
+    return bool(left == right)
 
 
 def has_unsettled(text: bytes) -> bool:

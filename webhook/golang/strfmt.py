@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from webhook.golang import time
-from webhook.golang.errors import GoError
+from webhook.golang.errors import GoError, readable
 from webhook.golang.strconv import atoi
 from webhook.golang.time import SECOND, Time
 
@@ -41,12 +41,11 @@ def is_byte(text: str) -> bool:
     return _BYTE.fullmatch(text) is not None
 
 
-def is_date(text: str) -> bool:
-    try:
-        time.parse(text, time.DATE)
-    except GoError:
-        return False
-    return True
+def parse_date(text: str) -> Time:
+    return time.parse(text, time.DATE)
+
+
+is_date: Final = readable(parse_date)
 
 
 def is_datetime(text: str) -> bool:
@@ -54,10 +53,6 @@ def is_datetime(text: str) -> bool:
     date, *clocks = text.lower().split("t")
     clock = _CLOCK.fullmatch(clocks[0]) if clocks else None
     return clock is not None and clock[1] <= "23" and clock[2] <= "59" and clock[3] <= "59" and is_date(date)
-
-
-def parse_date(text: str) -> Time:
-    return time.parse(text, time.DATE)
 
 
 def parse_date_time(text: str) -> Time:

@@ -15,7 +15,7 @@ from webhook.library.apiserver import kind_of, placed
 from webhook.library.review import ReviewedManifest
 from webhook.manifests.documents import Document
 
-__all__ = ["Change", "Explanation", "Origin", "changes", "explained"]
+__all__ = ["Change", "Explanation", "Origin", "changes", "explained", "leaves"]
 
 Keys = tuple[str | int, ...]
 
@@ -39,7 +39,7 @@ def changes(written: Mapping[str, Any], stored: Mapping[str, Any], defaults: Seq
     reasons = {each.path: each for each in defaults}
     found = []
     for operation, keys, new in patch.steps(_body(written), _body(stored)):
-        for leaf, value in _leaves(tuple(keys), new, lists=False):
+        for leaf, value in leaves(tuple(keys), new):
             found.append(_change(operation, field_path(leaf), value, reasons))
     return found
 
@@ -98,7 +98,7 @@ def _origins(outcome: ReviewedManifest) -> Iterator[Origin]:
     """The origin of each leaf outside of metadata."""
     document, stored = outcome.document, outcome.mutation.object or outcome.document.value
     filled = {each.path: each for each in changes(outcome.merged, stored, outcome.mutation.defaults)}
-    for path, value in _leaves((), {key: stored[key] for key in stored if key not in _HEAD}, lists=True):
+    for path, value in leaves((), {key: stored[key] for key in stored if key not in _HEAD}, lists=True):
         yield Origin(path, value, _origin(field_path(path), document, filled))
 
 
@@ -114,13 +114,13 @@ def _origin(path: str, document: Document, filled: dict[str, Change]) -> str:
     return f"{document.source}:{place.line}:{place.column}"
 
 
-def _leaves(path: Keys, value: Any, *, lists: bool) -> Iterator[tuple[Keys, Any]]:
+def leaves(path: Keys, value: Any, *, lists: bool = False) -> Iterator[tuple[Keys, Any]]:
     """The values below a path that hold no others; ``lists``: the items of a list, and not the list."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
-            yield from _leaves((*path, key), item, lists=lists)
+            yield from leaves((*path, key), item, lists=lists)
     elif lists and isinstance(value, list) and value:
         for index, item in enumerate(value):
-            yield from _leaves((*path, index), item, lists=lists)
+            yield from leaves((*path, index), item, lists=lists)
     else:
         yield path, value

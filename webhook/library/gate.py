@@ -13,9 +13,8 @@ from webhook.cluster import MemoryView
 from webhook.engine import Options, Ruling
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.library.apiserver import Definitions, is_definition
-from webhook.library.choices import checked_settings, profile_of
 from webhook.library.explained import Explanation, explained
-from webhook.library.given import Given, documents_of, every_document
+from webhook.library.given import Given, checked_settings, documents_of, every_document, profile_of
 from webhook.library.judge import Judge, Surroundings
 from webhook.library.verdict import Verdict
 from webhook.manifests.documents import Document

@@ -1,19 +1,22 @@
-"""What a caller gives to be judged: an object, a text, or a path; always as documents that no other code can change."""
+"""What a caller gives: objects to be judged, as documents that no other code can change, and settings."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
-from webhook.admission.errors import DocumentError, Problem
+from webhook.admission.errors import DocumentError, Problem, SettingsError
+from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.ground.fieldpath import field_path
 from webhook.manifests import documents, folders
 from webhook.manifests.documents import Document, Scan
 from webhook.manifests.reading import as_manifests
+from webhook.policy import Profile
 
 Given = Mapping[str, Any] | str | bytes | Path
 """An object, the text of one or more (YAML or JSON), or the path of a file or folder of manifests."""
@@ -96,3 +99,46 @@ def _number(value: float, at: tuple[str | int, ...]) -> float:
 
 def _fault(at: Sequence[str | int], said: str) -> DocumentError:
     return DocumentError([Problem(_OBJECT, field_path(at), said)])
+
+
+def settings_of(given: Mapping[str, Any], named: Callable[[str], str] = str) -> Settings:
+    """The settings with these values; ``named`` gives what errors call one.
+
+    Raises:
+        SettingsError: with every invalid value.
+    """
+    if not given:
+        return DEFAULT_SETTINGS
+    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - takes 60 ms
+
+    try:
+        return TypeAdapter(Settings).validate_python(given)
+    except ValidationError as error:
+        found = [(named(str(item["loc"][0])), item["msg"].removeprefix("Value error, ")) for item in error.errors()]
+        raise SettingsError([Problem(name, "", message) for name, message in found]) from None
+
+
+def checked_settings(settings: object) -> Settings:
+    """Settings that a program has made, which may have any values.
+
+    Raises:
+        SettingsError: with every invalid value.
+    """
+    if not isinstance(settings, Settings):
+        raise SettingsError([Problem("settings", "", f"is of type {type(settings).__name__}: give modelgate.Settings")])
+    if settings is DEFAULT_SETTINGS:
+        return settings
+    return settings_of({each.name: getattr(settings, each.name) for each in fields(Settings)})
+
+
+def profile_of(name: object) -> Profile:
+    """The profile of this name.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    if name in {each.value for each in Profile if isinstance(name, str)}:
+        return Profile(name)
+    raise SettingsError(
+        [Problem("profile", "", f"{str(name)[:60]!r}: use {', '.join(each.value for each in Profile)}")]
+    )

@@ -147,10 +147,10 @@ class _Compiler:
 
     def _sorted(self, defaults: tuple[DefaultRule, ...]) -> tuple[DefaultRule, ...]:
         """The defaults in the order of their dependencies; a cycle is a problem."""
-        rules = []
-        for rule in defaults:
-            expressions = [part for part in (rule.value, rule.when) if isinstance(part, Expression)]
-            rules.append((rule.path.keys, Reads.of([part.program.tree() for part in expressions], self.trees)))
+        rules = [
+            (rule.path.keys, Reads.of([part.program.tree() for part in rule.conditions], self.trees))
+            for rule in defaults
+        ]
         try:
             return tuple(defaults[index] for index in in_order(rules))
         except CycleError as error:

@@ -64,11 +64,9 @@ class Dependence:
         return self._named(self.rule.texts)
 
     def _named(self, parts: Sequence[Expression]) -> _Named:
-        names = {name for part in parts for name in part.variables}
-        variables = {name: self._policy.variables[name].program.tree() for name in names}
-        trees = [part.program.tree() for part in parts]
-        reads = Reads.of(trees, variables, self.rule.roots)
-        fields = frozenset(name for tree in (*trees, *variables.values()) for name in _names_in(tree))
+        reads = self._policy.reads_of(parts, self.rule.roots)
+        trees = (*(part.program.tree() for part in parts), *self._policy.variable_trees(parts).values())
+        fields = frozenset(name for tree in trees for name in _names_in(tree))
         return _Named(Reads(*(set(map(_of_fields, paths)) for paths in (reads.values, reads.tests))), fields)
 
     @property

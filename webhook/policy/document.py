@@ -6,59 +6,17 @@ which loads pydantic); a built-in one is only read (:func:`trusted_policy`), bec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from webhook.admission.errors import CatalogError
 from webhook.manifests.documents import Document
 from webhook.policy.path import Path
-from webhook.policy.problems import problem, problems
+from webhook.policy.problems import NO_OTHERS, SOME, Flag, Number, TextSchema, checked, problem
 from webhook.policy.ranges import Range
 
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
 __all__ = ["PolicyDocument", "parse_policy", "trusted_policy"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """What a text must be. Pydantic calls the method, so the module needs no import of it."""
-
-    pattern: str | None = None
-    strip: Flag = False
-    least: int | None = None
-    most: int | None = None
-    check: Callable[[str], str] | None = None
-
-    def __get_pydantic_core_schema__(self, _source: object, _handler: object) -> Any:
-        from pydantic_core import core_schema as core  # noqa: PLC0415 - only a user's document is checked
-
-        text = core.str_schema(
-            pattern=self.pattern, strip_whitespace=self.strip, min_length=self.least, max_length=self.most
-        )
-        return text if self.check is None else core.no_info_after_validator_function(self.check, text)
-
-
-@dataclass(frozen=True, slots=True)
-class _Exactly:
-    """Constraints on another schema, such as ``strict`` and ``min_length``."""
-
-    constraints: tuple[tuple[str, Any], ...]
-
-    def __get_pydantic_core_schema__(self, source: object, handler: Callable[[object], Any]) -> Any:
-        return {**handler(source), **dict(self.constraints)}
-
-
-_SOME: Final = _Exactly((("min_length", 1),))
-_STRICT: Final = _Exactly((("strict", True),))
-Flag = Annotated[bool, _STRICT]
-"""true or false, and no text for it."""
-Number = Annotated[int, _STRICT]
-_NO_OTHERS: Final[dict[str, Any]] = {"extra": "forbid"}
-"""For pydantic: unknown fields are errors."""
 
 
 def _path(text: str) -> str:
@@ -78,16 +36,16 @@ def _range(text: str) -> str:
     return text
 
 
-Code = Annotated[str, _Text(r"^[A-Z]{2}[0-9]{3}$")]
+Code = Annotated[str, TextSchema(r"^[A-Z]{2}[0-9]{3}$")]
 """Two letters for the API, a digit for the sort of rule (1 default, 2 error, 3 warning, 4 reference), two to count."""
-CEL = Annotated[str, _Text(least=1, strip=True)]
-PathText = Annotated[str, _Text(check=_path)]
-PodType = Annotated[str, _Text(r"^(whole )?[A-Z][A-Za-z]+$")]
+CEL = Annotated[str, TextSchema(least=1, strip=True)]
+PathText = Annotated[str, TextSchema(check=_path)]
+PodType = Annotated[str, TextSchema(r"^(whole )?[A-Z][A-Za-z]+$")]
 """A type of Kubernetes' pods; ``whole``: no other object completes the value."""
-SinglePath = Annotated[str, _Text(check=_single)]
-Identifier = Annotated[str, _Text(r"^[A-Za-z_][A-Za-z0-9_]*$", most=60)]
-Sentence = Annotated[str, _Text(least=1, strip=True)]
-RangeText = Annotated[str, _Text(strip=True, check=_range)]
+SinglePath = Annotated[str, TextSchema(check=_single)]
+Identifier = Annotated[str, TextSchema(r"^[A-Za-z_][A-Za-z0-9_]*$", most=60)]
+Sentence = Annotated[str, TextSchema(least=1, strip=True)]
+RangeText = Annotated[str, TextSchema(strip=True, check=_range)]
 """A range of releases of the operator: see :mod:`webhook.policy.ranges`."""
 
 
@@ -95,9 +53,9 @@ RangeText = Annotated[str, _Text(strip=True, check=_range)]
 class Target:
     """``alsoKinds``: further kinds to which the rules apply, such as a kind's cluster-scoped counterpart."""
 
-    __pydantic_config__ = _NO_OTHERS
+    __pydantic_config__ = NO_OTHERS
     group: str
-    versions: Annotated[list[str], _SOME]
+    versions: Annotated[list[str], SOME]
     kind: str
     alsoKinds: list[str] = field(default_factory=list)  # noqa: N815 - the spelling of Kubernetes documents
 
@@ -110,7 +68,7 @@ class Target:
 class Variable:
     """``operator``: as for a :class:`Default`, by its name."""
 
-    __pydantic_config__ = _NO_OTHERS
+    __pydantic_config__ = NO_OTHERS
     name: Identifier
     expression: CEL
     operator: RangeText | None = None
@@ -125,7 +83,7 @@ class Member:
     what is absent.
     """
 
-    __pydantic_config__ = _NO_OTHERS
+    __pydantic_config__ = NO_OTHERS
     path: SinglePath
     type: Literal["boolean", "integer", "integers", "number", "string", "strings"]
     default: bool | int | float | str | list[Number] | list[str] | None = None
@@ -146,10 +104,10 @@ class Reference:
     object. What is absent is "", 0, false or an empty list, or the ``default`` of the field.
     """
 
-    __pydantic_config__ = _NO_OTHERS
+    __pydantic_config__ = NO_OTHERS
     name: Identifier
     group: str = ""
-    kind: Annotated[str, _Text(r"^[A-Z][A-Za-z0-9]*$")]
+    kind: Annotated[str, TextSchema(r"^[A-Z][A-Za-z0-9]*$")]
     path: SinglePath
     namespaced: Flag = True
     fields: dict[Identifier, Member] = field(default_factory=dict)
@@ -172,12 +130,12 @@ class Default:
     each other may have one code. One of them may have no range: it is in force where the range of no other one holds.
     """
 
-    __pydantic_config__ = _NO_OTHERS
+    __pydantic_config__ = NO_OTHERS
     code: Code
     path: PathText
     when: CEL | None = None
     value: CEL | None = None
-    valueFrom: Annotated[str, _Text(r"^\w+(\.\w+)*$")] | None = None  # noqa: N815
+    valueFrom: Annotated[str, TextSchema(r"^\w+(\.\w+)*$")] | None = None  # noqa: N815
     because: Sentence
     overSchemaDefault: Flag = False  # noqa: N815 - the spelling of Kubernetes documents
     overwrites: Flag = False
@@ -203,9 +161,9 @@ class Validation:
     objects are known, the failure then only warns that this object was not seen.
     """
 
-    __pydantic_config__ = _NO_OTHERS
+    __pydantic_config__ = NO_OTHERS
     code: Code
-    at: PathText | Annotated[list[PathText], _SOME] = ""
+    at: PathText | Annotated[list[PathText], SOME] = ""
     when: CEL | None = None
     rule: CEL
     message: Sentence | None = None
@@ -249,7 +207,7 @@ class Spec:
     makes of pods, a Deployment (or what is like it) or a Job.
     """
 
-    __pydantic_config__ = _NO_OTHERS
+    __pydantic_config__ = NO_OTHERS
     target: Target
     numericQuantities: Flag = False  # noqa: N815
     operator: Sentence | None = None
@@ -268,7 +226,7 @@ class Spec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metadata:
-    __pydantic_config__ = _NO_OTHERS
+    __pydantic_config__ = NO_OTHERS
     name: str
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
@@ -276,7 +234,7 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyDocument:
-    __pydantic_config__ = _NO_OTHERS
+    __pydantic_config__ = NO_OTHERS
     apiVersion: Literal["modelgate.dev/v1alpha1"]  # noqa: N815
     kind: Literal["Policy"]
     metadata: Metadata
@@ -297,19 +255,7 @@ def parse_policy(document: Document) -> PolicyDocument:
     if document.value.get("kind") != "Policy":
         message = f"is not a Policy (kind: {str(document.value.get('kind'))[:60]}): move it to another folder"
         raise CatalogError([problem(document, ("kind",), message)])
-    from pydantic import ValidationError  # noqa: PLC0415 - takes 60 ms
-
-    try:
-        return _adapter().validate_python(document.value)
-    except ValidationError as error:
-        raise CatalogError(problems(document, error)) from None
-
-
-@cache
-def _adapter() -> TypeAdapter[PolicyDocument]:
-    from pydantic import TypeAdapter  # noqa: PLC0415
-
-    return TypeAdapter(PolicyDocument)
+    return checked(document, PolicyDocument)
 
 
 _PARTS: Final = {"variables": Variable, "defaults": Default, "validations": Validation}

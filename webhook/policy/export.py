@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.admission import GroupVersionKind
-from webhook.policy.path import Path
+from webhook.policy.environments import node_at
 from webhook.policy.policy import Action, Policy, Profile, ValidationRule
 from webhook.policy.portable import condition, defaulting, in_kubernetes_cel, is_portable, message
 from webhook.policy.releases import DEFAULT_RELEASE, Release
@@ -122,8 +122,8 @@ def with_rules(
     for rule in policy.validations:
         if profile not in rule.denied_by:
             continue
-        node = _node(schema, rule.at) if rule.local else None
-        if node is None or not _taken(patched, node, rule):
+        node = node_at(schema, rule.at.keys) if rule.local else None
+        if not isinstance(node, dict) or not _taken(patched, node, rule):
             refused.append(rule.code)
     return patched, refused
 
@@ -147,17 +147,6 @@ def _accepted(crd: dict[str, Any]) -> bool:
     except SchemaError:
         return False
     return True
-
-
-def _node(schema: dict[str, Any], at: Path) -> dict[str, Any] | None:
-    """The schema at a path; None if there is none, as for metadata."""
-    node: dict[str, Any] | None = schema
-    for key in at.keys:
-        if node is None:
-            return None
-        inner = node.get("items") if key == "*" else node.get("properties", {}).get(key)
-        node = node.get("additionalProperties") if inner is None else inner
-    return node
 
 
 def _crd_rule(rule: ValidationRule) -> dict[str, Any]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
-
-from webhook.admission.errors import CatalogError
-from webhook.manifests.documents import Document
-from webhook.policy.problems import problems
+from webhook.policy.problems import NO_OTHERS, TextSchema
 from webhook.policy.ranges import version
 
-__all__ = ["PackDocument", "parse_pack"]
+__all__ = ["PackDocument", "Spec"]
 
 
 def _release(text: str) -> str:
@@ -20,15 +16,12 @@ def _release(text: str) -> str:
     return text
 
 
-Text = Annotated[str, StringConstraints(min_length=1, max_length=60, strip_whitespace=True)]
-Group = Annotated[str, StringConstraints(max_length=253, pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$")]
+Name = Annotated[str, TextSchema(least=1, most=60, strip=True)]
+Group = Annotated[str, TextSchema(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", most=253)]
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Spec(_Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
     """``operator``: its name in texts. ``documented``: the release that rules without a range and the definitions in
     ``crds`` describe; an API without it knows no releases. ``codes``: the two letters with which its codes begin; no
     other pack may have them. ``facts``: the facts of Modelgate that its rules read, which are those of an API.
@@ -37,35 +30,28 @@ class Spec(_Model):
     operator are called that writes the status of its kinds. ``retired``: codes of rules that are gone.
     """
 
-    operator: Text
-    documented: Annotated[str, AfterValidator(_release)] | None = None
-    codes: list[Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")]] = []
+    __pydantic_config__ = NO_OTHERS
+    operator: Name
+    documented: Annotated[str, TextSchema(check=_release)] | None = None
+    codes: list[Annotated[str, TextSchema(r"^[A-Z]{2}$")]] = field(default_factory=list)
     facts: str = ""
-    groups: list[Group] = []
-    served: dict[Group, list[Text]] = {}
-    successors: dict[Group, Group] = {}
-    images: list[Text] = []
-    retired: list[Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}[0-9]{3}$")]] = []
+    groups: list[Group] = field(default_factory=list)
+    served: dict[Group, list[Name]] = field(default_factory=dict)
+    successors: dict[Group, Group] = field(default_factory=dict)
+    images: list[Name] = field(default_factory=list)
+    retired: list[Annotated[str, TextSchema(r"^[A-Z]{2}[0-9]{3}$")]] = field(default_factory=list)
 
 
-class Metadata(_Model):
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    __pydantic_config__ = NO_OTHERS
     name: str
 
 
-class PackDocument(_Model):
+@dataclass(frozen=True, slots=True)
+class PackDocument:
+    __pydantic_config__ = NO_OTHERS
     apiVersion: Literal["modelgate.dev/v1alpha1"]  # noqa: N815 - the spelling of Kubernetes documents
     kind: Literal["Pack"]
     metadata: Metadata
     spec: Spec
-
-
-def parse_pack(document: Document) -> Mapping[str, Any]:
-    """The specification of a pack, checked.
-
-    Raises:
-        CatalogError: with every error, each with its line.
-    """
-    try:
-        return PackDocument.model_validate(document.value).spec.model_dump()
-    except ValidationError as error:
-        raise CatalogError(problems(document, error)) from None

@@ -13,6 +13,7 @@ from webhook.policy.path import MISSING, Path
 from webhook.policy.reads import OBJECT, SELF, STORED, Keys, Reads
 
 if TYPE_CHECKING:
+    from webhook.cel.syntax import Expr
     from webhook.policy import document
 
 
@@ -266,11 +267,18 @@ class Policy:
         What they read of the stored object counts as read of the object. Paths below ``self`` start with the node, or
         with :data:`~webhook.policy.reads.SELF` if the rule is about many nodes.
         """
-        names = {name for each in rule.conditions for name in each.variables}
-        trees = {name: self.variables[name].program.tree() for name in names}
-        reads = Reads.of([each.program.tree() for each in rule.conditions], trees, rule.roots)
+        reads = self.reads_of(rule.conditions, rule.roots)
         reads.tests.add(rule.roots[SELF])  # without the node, the rule does not apply
         return reads
+
+    def reads_of(self, parts: Collection[Expression], roots: Mapping[str, Keys] | None = None) -> Reads:
+        """What expressions read, see :meth:`~webhook.policy.reads.Reads.of`."""
+        return Reads.of([each.program.tree() for each in parts], self.variable_trees(parts), roots)
+
+    def variable_trees(self, parts: Collection[Expression]) -> dict[str, Expr]:
+        """The syntax trees of the variables that expressions need."""
+        names = {name for each in parts for name in each.variables}
+        return {name: self.variables[name].program.tree() for name in names}
 
     def without(self, rules: Collection[DefaultRule | ValidationRule]) -> Policy:
         """The policy without these rules; itself if it has none of them."""
@@ -312,9 +320,7 @@ class Policy:
 
     def _expressions(self) -> Iterator[Expression]:
         yield from self.variables.values()
-        for default in self.defaults:
-            yield from (part for part in (default.when, default.value) if isinstance(part, Expression))
-        for rule in self.validations:
+        for rule in self.rules:
             yield from (*rule.conditions, *rule.texts)
 
     @property

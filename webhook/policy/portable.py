@@ -17,7 +17,7 @@ from webhook.cel import shown_in_kubernetes
 from webhook.cel.syntax import Ident, parse, position
 from webhook.cel.syntax.parser import parser
 from webhook.policy.path import MISSING
-from webhook.policy.policy import DefaultRule, Expression, FactValue, ValidationRule
+from webhook.policy.policy import DefaultRule, Expression, ValidationRule
 from webhook.policy.reads import OBJECT, SELF, Reads
 
 Keys = tuple[str, ...]
@@ -27,14 +27,7 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
 
 def is_portable(rule: ValidationRule | DefaultRule) -> bool:
     """Whether the API server can evaluate the rule."""
-    expressions: list[Expression | FactValue | None]
-    if isinstance(rule, ValidationRule):
-        expressions = [rule.when, rule.rule]
-        if rule.transition:
-            return False
-    else:
-        expressions = [rule.when, rule.value]
-    return not any(expression.facts for expression in expressions if expression is not None)
+    return not (rule.facts or (isinstance(rule, ValidationRule) and rule.transition))
 
 
 def condition(rule: ValidationRule, reads: Reads | None) -> str:

@@ -178,10 +178,7 @@ def _repeated(policy: Policy) -> tuple[DefaultRule, ...]:
 
 
 def _is_repeated(policy: Policy, rule: DefaultRule, later: Iterable[Path]) -> bool:
-    parts = [part for part in (rule.when, rule.value) if isinstance(part, Expression)]
-    if len(parts) < 1 + (rule.when is not None) or any(part.facts for part in parts):
+    if rule.facts:
         return True
-    names = {name for part in parts for name in part.variables}
-    trees = {name: policy.variables[name].program.tree() for name in names}
-    reads = Reads.of([part.program.tree() for part in parts], trees)
+    reads = policy.reads_of(rule.conditions)
     return any((OBJECT, *path.keys) in reads for path in later)

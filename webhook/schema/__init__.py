@@ -1,7 +1,6 @@
 """Structural schemas: load a CRD; default, prune and validate its objects with the API server's results and texts."""
 
-from webhook.schema.errors import CoerceError, DecodeError, SchemaError
-from webhook.schema.fielderror import OMIT, FieldError
+from webhook.schema.fielderror import OMIT, CoerceError, DecodeError, FieldError, SchemaError
 from webhook.schema.load import CRD, Version, load_crd
 from webhook.schema.node import SchemaNode
 from webhook.schema.objectmeta.codec import MetadataError, decode_metadata, decode_metadata_leniently

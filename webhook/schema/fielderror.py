@@ -1,4 +1,9 @@
-"""``field.Error`` of apimachinery: an error of one field, with the API server's text."""
+"""``field.Error`` of apimachinery: an error of one field, with the API server's text; and the exceptions of schemas.
+
+SchemaError(ValueError)   a CRD that the API server would refuse, with all its errors
+DecodeError(ValueError)   an object that the API server cannot decode
+└── CoerceError             … because apiVersion, kind or metadata has the wrong type
+"""
 
 from __future__ import annotations
 
@@ -135,3 +140,59 @@ def too_long(field: str | FieldPath, limit: int) -> FieldError:
 def too_many(field: str | FieldPath, actual: int, limit: int) -> FieldError:
     detail = f"must have at most {limit} item{'' if limit == 1 else 's'}"
     return FieldError("FieldValueTooMany", str(field), detail, actual)
+
+
+class SchemaError(ValueError):
+    """A CRD that the API server would refuse; ``errors`` are all its errors."""
+
+    def __init__(self, errors: tuple[FieldError, ...]) -> None:
+        super().__init__("\n".join(map(str, errors)))
+        self.errors = errors
+
+
+class DecodeError(ValueError):
+    """An object that Go's JSON decoder refuses: nested too deeply, or with a number beyond float64."""
+
+
+class CoerceError(DecodeError):
+    """apiVersion, kind or metadata has the wrong type; ``error`` names the field."""
+
+    def __init__(self, error: FieldError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken keyword.
+
+    ``kind`` selects the field error ("" is "Invalid value"), ``name`` is the path, ``limit`` the allowed number or the
+    values of an enum.
+    """
+
+    kind: str
+    name: str
+    message: str
+    value: Any
+    limit: Any = None
+
+
+@dataclass(slots=True)
+class ValidationResult:
+    """Violations by message (the API server reports each message once) and the number of passed checks."""
+
+    errors: dict[str, Violation] = dataclasses.field(default_factory=dict)
+    match_count: int = 0
+
+    @classmethod
+    def of(cls, violation: Violation) -> ValidationResult:
+        return cls({violation.message: violation})
+
+    def add(self, violation: Violation) -> None:
+        self.errors.setdefault(violation.message, violation)
+
+    def merge(self, other: ValidationResult) -> None:
+        self.match_count += other.match_count
+        if other.errors:
+            for message, violation in other.errors.items():
+                self.errors.setdefault(message, violation)

@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from webhook.golang import strfmt
-from webhook.golang.errors import GoError
-from webhook.golang.mail import is_address
-from webhook.golang.net import is_cidr, is_ipv4, is_ipv6, is_mac
+from webhook.golang.errors import readable
+from webhook.golang.net import is_address, is_cidr, is_ipv4, is_ipv6, is_mac
 from webhook.golang.regexp import matcher
 from webhook.golang.strfmt import is_byte, is_date, is_datetime, is_uuid
 from webhook.golang.url import parse_request_uri
@@ -98,26 +97,13 @@ def _ssn(text: str) -> bool:
     return len(text) == 11 and _is_ssn(text)
 
 
-def _readable_by(read: Callable[[str], Any]) -> Callable[[str], bool]:
-    """Whether Go reads the text with the function that raises GoError."""
-
-    def check(text: str) -> bool:
-        try:
-            read(text)
-        except GoError:
-            return False
-        return True
-
-    return check
-
-
 def _bson(text: str) -> bool:
     return re.fullmatch("[0-9a-fA-F]{24}", text) is not None
 
 
 FORMATS: Mapping[str, Callable[[str], Any]] = {
     "bsonobjectid": _bson,
-    "uri": _readable_by(parse_request_uri),
+    "uri": readable(parse_request_uri),
     "email": is_address,
     "hostname": _hostname,
     "ipv4": is_ipv4,
@@ -138,7 +124,7 @@ FORMATS: Mapping[str, Callable[[str], Any]] = {
     "byte": is_byte,
     "password": lambda _: True,
     "date": is_date,
-    "duration": _readable_by(strfmt.parse_duration),
+    "duration": readable(strfmt.parse_duration),
     "datetime": is_datetime,
     "k8sshortname": lambda text: len(text) <= 63 and _is_short_name(text),
     "k8slongname": lambda text: len(text) <= 253 and _is_long_name(text),

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from webhook.schema.errors import SchemaError
-from webhook.schema.fielderror import FieldError
+from webhook.schema.fielderror import FieldError, SchemaError
 from webhook.schema.structural import Structural
 
 

@@ -7,10 +7,10 @@ import struct
 from typing import Any
 
 from webhook.golang.fmt import value_text
+from webhook.golang.json import deep_equal
 from webhook.golang.strconv import INT64
-from webhook.schema.correlate import deep_equal
+from webhook.schema.fielderror import ValidationResult, Violation
 from webhook.schema.node import SchemaNode
-from webhook.schema.result import ValidationResult, Violation
 
 _INT32 = range(-(2**31), 2**31)
 _FORMATS = {"integer": ("int32", "int64"), "number": ("float", "double")}
@@ -73,10 +73,12 @@ def check_number(node: SchemaNode, value: float, path: str, result: ValidationRe
         _check_multiple(value, node.multiple_of, path, result, native=in_range)
     if node.minimum is not None:
         in_range = _check_range(node, node.minimum, "Minimum boundary", path, result)
-        _check_minimum(node, value, node.minimum, path, result, native=in_range)
+        exclusive = node.exclusive_minimum
+        _check_bound(value, node.minimum, "greater", path, result, exclusive=exclusive, native=in_range)
     if node.maximum is not None:
         in_range = _check_range(node, node.maximum, "Maximum boundary", path, result)
-        _check_maximum(node, value, node.maximum, path, result, native=in_range)
+        exclusive = node.exclusive_maximum
+        _check_bound(value, node.maximum, "less", path, result, exclusive=exclusive, native=in_range)
 
 
 def _check_range(node: SchemaNode, value: float, what: str, path: str, result: ValidationResult) -> bool:
@@ -116,22 +118,15 @@ def _check_multiple(value: float, factor: float, path: str, result: ValidationRe
         result.add(Violation("", path, f"{path} in body should be a multiple of {value_text(factor)}", value))
 
 
-def _check_minimum(
-    node: SchemaNode, value: float, bound: float, path: str, result: ValidationResult, *, native: bool
+def _check_bound(
+    value: float, bound: float, side: str, path: str, result: ValidationResult, *, exclusive: bool, native: bool
 ) -> None:
+    """``side`` is where the value must be of the bound: greater or less."""
     value, bound = _same_kind(value, bound, native=native)
-    if value < bound or (node.exclusive_minimum and value == bound):
-        word = "greater than" if node.exclusive_minimum else "greater than or equal to"
-        result.add(Violation("", path, f"{path} in body should be {word} {value_text(bound)}", value))
-
-
-def _check_maximum(
-    node: SchemaNode, value: float, bound: float, path: str, result: ValidationResult, *, native: bool
-) -> None:
-    value, bound = _same_kind(value, bound, native=native)
-    if value > bound or (node.exclusive_maximum and value == bound):
-        word = "less than" if node.exclusive_maximum else "less than or equal to"
-        result.add(Violation("", path, f"{path} in body should be {word} {value_text(bound)}", value))
+    beyond = value < bound if side == "greater" else value > bound
+    if beyond or (exclusive and value == bound):
+        than = f"{side} than" if exclusive else f"{side} than or equal to"
+        result.add(Violation("", path, f"{path} in body should be {than} {value_text(bound)}", value))
 
 
 def _same_kind(value: float, bound: float, *, native: bool) -> tuple[float, float]:

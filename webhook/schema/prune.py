@@ -27,24 +27,41 @@ def prune(node: SchemaNode | None, value: Any, *, is_root: bool, clean: CleanPar
 
 
 def _prune(
-    node: SchemaNode | None, value: Any, path: str, paths: list[str], clean: CleanParts, *, embedded: bool = False
+    node: SchemaNode | None,
+    value: Any,
+    path: str,
+    paths: list[str],
+    clean: CleanParts,
+    *,
+    embedded: bool = False,
+    kept: bool = False,
 ) -> Any:
+    """``kept``: as an item of a list with preserve-unknown-fields, also of lists in it, the value keeps its fields."""
     if clean and (id(node), id(value)) in clean:
         return value
     if type(value) is dict:
-        if node is None:
-            paths += [child_path(path, key) for key in value]
-            return {} if value else value
-        return _prune_object(node, value, path, paths, clean, embedded=embedded or node.embedded)
+        if node is not None:
+            return _prune_object(node, value, path, paths, clean, embedded=embedded or node.embedded, kept=kept)
+        if kept:
+            return value
+        paths += [child_path(path, key) for key in value]
+        return {} if value else value
     if type(value) is list:
-        if node is not None and node.preserve:
-            return _prune_preserved(node, value, path, paths)
-        return _each(value, lambda i, item: _prune(node and node.items, item, f"{path}[{i}]", paths, clean))
+        items = node and node.items
+        kept = kept or (node is not None and node.preserve)
+        return _each(value, lambda i, item: _prune(items, item, f"{path}[{i}]", paths, clean, kept=kept))
     return value
 
 
 def _prune_object(
-    node: SchemaNode, value: dict[str, Any], path: str, paths: list[str], clean: CleanParts, *, embedded: bool
+    node: SchemaNode,
+    value: dict[str, Any],
+    path: str,
+    paths: list[str],
+    clean: CleanParts,
+    *,
+    embedded: bool,
+    kept: bool,
 ) -> Any:
     changed: dict[str, Any] = {}
     for key, item in value.items():
@@ -56,34 +73,10 @@ def _prune_object(
                 new = _prune(child or node.additional, item, child_path(path, key), paths, clean)
                 if new is not item:
                     changed[key] = new
-        elif not node.preserve:
+        elif not (node.preserve or kept):
             if path or key not in _META_FIELDS:
                 paths.append(child_path(path, key))
             changed[key] = MISSING
-    return with_fields(value, changed)
-
-
-def _prune_preserved(node: SchemaNode | None, value: Any, path: str, paths: list[str]) -> Any:
-    """In a list with preserve-unknown-fields, items keep their unknown fields, also in nested lists."""
-    if node is None:
-        return value
-    if type(value) is list:
-        return _each(value, lambda i, item: _prune_preserved(node.items, item, f"{path}[{i}]", paths))
-    if type(value) is dict:
-        return _prune_kept(node, value, path, paths)
-    return value
-
-
-def _prune_kept(node: SchemaNode, value: dict[str, Any], path: str, paths: list[str]) -> Any:
-    changed: dict[str, Any] = {}
-    for key, item in value.items():
-        if node.embedded and key in _META_FIELDS:
-            continue
-        child = node.properties.get(key)
-        if child is not None or node.additional_known:
-            new = _prune(child or node.additional, item, child_path(path, key), paths, NO_PARTS)
-            if new is not item:
-                changed[key] = new
     return with_fields(value, changed)
 
 

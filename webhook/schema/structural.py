@@ -10,14 +10,12 @@ from webhook.cel import COMPATIBLE, Budget
 from webhook.cel.batch import Screen
 from webhook.cel.values import node_of
 from webhook.golang.json import read_numbers
-from webhook.schema.correlate import Correlated
+from webhook.schema.correlate import Correlated, validate_lists
 from webhook.schema.default import compile_default, prune_defaults
-from webhook.schema.errors import DecodeError
 from webhook.schema.fast.check import compile_clean
 from webhook.schema.fast.parts import Parts
 from webhook.schema.fast.scalars import Check
-from webhook.schema.fielderror import FieldError, invalid
-from webhook.schema.listtype import validate_lists
+from webhook.schema.fielderror import DecodeError, FieldError, invalid
 from webhook.schema.node import SchemaNode, build
 from webhook.schema.objectmeta.embedded import coerce, has_embedded, validate_embedded
 from webhook.schema.paths import Keys, keys_of

@@ -8,13 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.golang.errors import GoError
-from webhook.golang.json import marshal
+from webhook.golang.json import deep_equal, marshal
 from webhook.golang.regexp import matcher
 from webhook.golang.strconv import quote
-from webhook.schema.correlate import Correlated, deep_equal
+from webhook.schema.correlate import Correlated
 from webhook.schema.fielderror import (
     ERRORS,
     FieldError,
+    ValidationResult,
+    Violation,
     invalid,
     not_supported,
     required,
@@ -25,7 +27,6 @@ from webhook.schema.fielderror import (
 from webhook.schema.formats import FORMATS
 from webhook.schema.node import MISSING, NO_PARTS, CleanParts, SchemaNode
 from webhook.schema.numbers import check_number, convertible, is_float_integer, kind_of
-from webhook.schema.result import ValidationResult, Violation
 
 
 def validate(

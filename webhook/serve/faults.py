@@ -62,7 +62,7 @@ def cluster_events(kubeconfig: Path | None, pod: str) -> Faults:
     """Faults as Events about a pod, given as ``NAMESPACE/NAME/UID``."""
 
     def connect() -> Events:
-        from webhook.cluster.events import Pod, pod_events  # noqa: PLC0415 - see above
+        from webhook.cluster.connection import Pod, pod_events  # noqa: PLC0415 - see above
 
         return pod_events(kubeconfig, Pod(*pod.split("/")))
 

@@ -10,8 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 from webhook.admission.errors import NotReady
-from webhook.cluster import DEFINITIONS, ApiError, Definitions, Key, Reader, Reflector
-from webhook.cluster.backoff import join
+from webhook.cluster import DEFINITIONS, ApiError, Definitions, Key, Reader, Reflector, join
 from webhook.serve.gate import Gate
 
 log = logging.getLogger("modelgate")

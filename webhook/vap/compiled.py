@@ -5,12 +5,13 @@ Match conditions decide whether a policy that matches a request is evaluated (``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from webhook.cel import MATCH_CONDITIONS_BUDGET, Budget, BudgetExceeded, Environment
 from webhook.cel.types import BOOL, Type
+from webhook.golang.errors import aggregate
 from webhook.vap.attributes import Attributes
 from webhook.vap.context import AdmissionContext, Equivalent
 from webhook.vap.environments import admission_environment, bindings_of, with_variables
@@ -37,12 +38,6 @@ def conditions_hold(evaluations: Sequence[Evaluation], *, ignore: bool) -> bool:
     if ignore:
         return False
     raise ConditionError(aggregate(errors))
-
-
-def aggregate(errors: Iterable[str]) -> str:
-    """Several errors as one text, each once (``utilerrors.NewAggregate``)."""
-    distinct = list(dict.fromkeys(errors))
-    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
 
 
 At = tuple[str | int, ...]

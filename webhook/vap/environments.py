@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from webhook.admission import GroupVersionKind
 from webhook.cel import COMPATIBLE, JSON_PATCH, Authorizer, Decision, Environment, Question, ResourceCheck
 from webhook.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Type, list_of, map_of, object_of
 from webhook.vap.attributes import Attributes, GroupVersionResource
@@ -42,15 +41,18 @@ _CONDITION: Final = object_of(
     "kubernetes.NamespaceCondition",
     {"status": STRING, "type": STRING, "lastTransitionTime": TIMESTAMP, "message": STRING, "reason": STRING},
 )
+_METADATA_FIELDS: Final = {
+    **dict.fromkeys(("name", "generateName", "namespace", "uid", "resourceVersion"), STRING),
+    "generation": INT,
+    **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), TIMESTAMP),
+    "deletionGracePeriodSeconds": INT,
+    **dict.fromkeys(("labels", "annotations"), map_of(STRING, STRING)),
+    "finalizers": _TEXTS,
+}
+"""The metadata of a namespace that policies can read: ownerReferences and managedFields are hidden."""
 _METADATA: Final = object_of(
     "kubernetes.NamespaceMetadata",
-    {
-        **dict.fromkeys(("name", "generateName", "namespace", "UID", "resourceVersion"), STRING),
-        **dict.fromkeys(("labels", "annotations"), map_of(STRING, STRING)),
-        **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), TIMESTAMP),
-        **dict.fromkeys(("deletionGracePeriodSeconds", "generation"), INT),
-        "finalizers": _TEXTS,
-    },
+    {"UID" if name == "uid" else name: of for name, of in _METADATA_FIELDS.items()},
 )
 NAMESPACE: Final = object_of(
     "kubernetes.Namespace",
@@ -93,23 +95,6 @@ def with_variables(environment: Environment, types: Mapping[str, Type]) -> Envir
     return environment.extend({"variables": object_of("kubernetes.variables", lambda: types)})
 
 
-_NAMESPACE_METADATA: Final = (
-    "name",
-    "generateName",
-    "namespace",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "labels",
-    "annotations",
-    "finalizers",
-)
-"""The metadata of a namespace that policies can read: ownerReferences and managedFields are hidden."""
-
-
 def bindings_of(
     attributes: Attributes,
     matched: Equivalent,
@@ -147,7 +132,7 @@ def namespace_value(namespace: Mapping[str, Any] | None) -> dict[str, Any] | Non
         return None
     metadata = namespace.get("metadata") or {}
     return {
-        "metadata": {key: metadata[key] for key in _NAMESPACE_METADATA if metadata.get(key) is not None},
+        "metadata": {key: metadata[key] for key in _METADATA_FIELDS if metadata.get(key) is not None},
         "spec": namespace.get("spec") or {},
         "status": namespace.get("status") or {},
     }
@@ -163,9 +148,9 @@ def _request(attributes: Attributes, matched: Equivalent) -> dict[str, Any]:
         "namespace": attributes.namespace,
     }
     return {
-        "kind": _kind(matched.kind),
+        "kind": matched.kind._asdict(),
         "resource": _resource(matched.resource),
-        "requestKind": _kind(attributes.kind),
+        "requestKind": attributes.kind._asdict(),
         "requestResource": _resource(attributes.resource),
         "operation": attributes.operation,
         "userInfo": {key: user[key] for key in ("username", "uid", "groups", "extra") if user.get(key)},
@@ -173,10 +158,6 @@ def _request(attributes: Attributes, matched: Equivalent) -> dict[str, Any]:
         "options": attributes.options,
         **{key: value for key, value in optional.items() if value},
     }
-
-
-def _kind(kind: GroupVersionKind) -> dict[str, str]:
-    return {"group": kind.group, "version": kind.version, "kind": kind.kind}
 
 
 def _resource(resource: GroupVersionResource) -> dict[str, str]:

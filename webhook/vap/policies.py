@@ -16,8 +16,7 @@ from webhook.policy.problems import problem, problems
 from webhook.vap.attributes import Attributes, resource_of
 from webhook.vap.compiled import At, Compilation, Interrupt, selector_problems
 from webhook.vap.context import AdmissionContext
-from webhook.vap.costs import weight
-from webhook.vap.dispatch import Binding, BoundPolicies, BoundPolicy
+from webhook.vap.dispatch import Binding, BoundPolicies, BoundPolicy, weight
 from webhook.vap.matching.matcher import Criteria, is_exempt
 from webhook.vap.matching.selector import Selector
 from webhook.vap.models import KINDS, MutatingBinding, MutatingPolicy, ValidatingBinding, ValidatingPolicy

@@ -17,7 +17,7 @@ from reconciler.projections.aim.parts import DOMAIN, secrets, system_labels
 from reconciler.projections.objects import given, label, new
 from reconciler.writer import Writer
 from webhook.cluster import ApiError
-from webhook.facts.aim import Found
+from webhook.facts.aim import Referent
 
 Logs = Callable[[str, str], str]
 """The log of the pod of a namespace and name; raises ApiError."""
@@ -131,7 +131,7 @@ def _number(text: str) -> float | None:
     return float(text) if math.isfinite(float(text)) else None
 
 
-def discovery_job(template: dict[str, Any], image: Found, config: Found | None, namespace: str) -> dict[str, Any]:
+def discovery_job(template: dict[str, Any], image: Referent, config: Referent | None, namespace: str) -> dict[str, Any]:
     """The Job that runs the image without a model, to learn its profile.
 
     Its name depends on the template and on all that it runs: a Job cannot be changed.

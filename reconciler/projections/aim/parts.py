@@ -10,7 +10,7 @@ from reconciler.projections.objects import given
 from reconciler.resource import kind_of
 from reconciler.say.conditions import Condition, merged
 from webhook.cluster import APIResource
-from webhook.facts.aim import Found
+from webhook.facts.aim import Referent
 
 DOMAIN: Final = "aim.silogen.ai"
 
@@ -22,7 +22,7 @@ def missing(resource: APIResource, observed: Observed) -> str:
     return f"{resource.kind} is not created: the API {resource.group}/{resource.version} is not installed"
 
 
-def reference(found: Found | None) -> dict[str, Any]:
+def reference(found: Referent | None) -> dict[str, Any]:
     """A resolved reference of a status; empty if nothing was found."""
     if found is None:
         return {}

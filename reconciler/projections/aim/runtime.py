@@ -7,7 +7,7 @@ from typing import Any, Final
 from reconciler.projections import kinds
 from reconciler.projections.aim.parts import DOMAIN, secrets, system_labels
 from reconciler.projections.objects import given, label, named, new, on_nodes
-from webhook.facts.aim import Found, Resolved, devices_of
+from webhook.facts.aim import Referent, Resolved, devices_of
 
 NOT_COPIED: Final = ("kubectl.kubernetes.io/", "modelgate.dev/", "argocd.argoproj.io/", "meta.helm.sh/", "helm.sh/")
 """Annotations and labels by which tools recognise their own objects: on a copy, they would take it for theirs."""
@@ -22,7 +22,7 @@ def name_of_service(service: dict[str, Any]) -> str:
     return named(metadata["name"], max(63 - len(f"-predictor-{metadata['namespace']}"), SHORTEST))
 
 
-def inference_service(service: dict[str, Any], template: Found, resolved: Resolved) -> dict[str, Any]:
+def inference_service(service: dict[str, Any], template: Referent, resolved: Resolved) -> dict[str, Any]:
     """The InferenceService by which KServe runs the template."""
     spec, settings = service["spec"], resolved.config.spec if resolved.config else {}
     model = {
@@ -50,7 +50,7 @@ def inference_service(service: dict[str, Any], template: Found, resolved: Resolv
     return new(kinds.INFERENCE_SERVICES, metadata, spec={"predictor": predictor})
 
 
-def http_route(service: dict[str, Any], template: Found, resolved: Resolved, path: str) -> dict[str, Any]:
+def http_route(service: dict[str, Any], template: Referent, resolved: Resolved, path: str) -> dict[str, Any]:
     """The route of a path to the InferenceService, which sees requests without that path."""
     gateway = {"group": kinds.ROUTES.group, "kind": "Gateway", "namespace": service["metadata"]["namespace"]}
     rewritten = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}}
@@ -68,7 +68,7 @@ def http_route(service: dict[str, Any], template: Found, resolved: Resolved, pat
     return new(kinds.ROUTES, metadata, spec=spec)
 
 
-def _labels(service: dict[str, Any], template: Found, resolved: Resolved) -> dict[str, str]:
+def _labels(service: dict[str, Any], template: Referent, resolved: Resolved) -> dict[str, str]:
     metadata = ((template.object.get("status") or {}).get("profile") or {}).get("metadata") or {}
     sources = (template.object.get("status") or {}).get("modelSources") or [{}]
     image = template.spec["aimImageName"]

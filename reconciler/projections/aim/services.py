@@ -19,7 +19,8 @@ from reconciler.projections.aim.runtime import http_route, inference_service, na
 from reconciler.projections.objects import child_of, condition_of, new
 from reconciler.resource import kind_of
 from reconciler.say.conditions import Condition
-from webhook.facts.aim import DEFAULT_CONFIG, Found, Resolved, resolve_service, rivals, route_of, same, template_cache
+from webhook.facts.aim import DEFAULT_CONFIG, Resolved, resolve_service, rivals, route_of, same, template_cache
+from webhook.facts.nodes import Referent
 from webhook.facts.settings import Settings
 
 NO_GATEWAY: Final = "routing.gatewayRef must be specified via AIMService or runtime config when routing is enabled"
@@ -111,14 +112,13 @@ def _unresolved(service: dict[str, Any], resolved: Resolved, observed: Observed)
     return _not_available(found, name)
 
 
-def _no_image(template: Found) -> str:
-    name = template.spec["aimImageName"]
-    if template.cluster_scoped:
-        return f'AIMClusterImage "{name}" not found'
-    return f'AIMImage "{name}" not found in namespace "{template.namespace}"'
+def _no_image(template: Referent) -> str:
+    where = "" if template.cluster_scoped else f' in namespace "{template.namespace}"'
+    kind = "AIMClusterImage" if template.cluster_scoped else "AIMImage"
+    return f'{kind} "{template.spec["aimImageName"]}" not found{where}'
 
 
-def _not_available(template: Found, name: str) -> State | None:
+def _not_available(template: Referent, name: str) -> State | None:
     status = (template.object.get("status") or {}).get("status")
     if status in {"Failed", "Degraded"}:
         why = condition_of(template.object, "Failure")
@@ -219,7 +219,7 @@ def _conditions(
         yield Condition("Failure", False, "Resolved", "No active failures")
 
 
-def _cached(service: dict[str, Any], template: Found | None, observed: Observed) -> Condition:
+def _cached(service: dict[str, Any], template: Referent | None, observed: Observed) -> Condition:
     if not service["spec"].get("cacheModel"):
         return Condition("CacheReady", True, "CacheWarm", "Caching not requested")
     cache = template_cache(observed.view, service["metadata"]["namespace"], template.name if template else "")

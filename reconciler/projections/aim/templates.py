@@ -20,7 +20,7 @@ from reconciler.resource import kind_of
 from reconciler.say.conditions import Condition
 from webhook.cluster import APIResource
 from webhook.cluster.view import ClusterView
-from webhook.facts.aim import DEFAULT_CONFIG, Found, config_of, image_of
+from webhook.facts.aim import DEFAULT_CONFIG, Referent, config_of, image_of
 from webhook.facts.settings import Settings
 
 WAITING: Final = {"ImagePullBackOff", "ErrImagePull", "InvalidImageName"}
@@ -47,8 +47,8 @@ class State:
 class _World:
     """What a template refers to. ``where`` is the namespace of its Job."""
 
-    image: Found | None
-    config: Found | None
+    image: Referent | None
+    config: Referent | None
     config_name: str
     where: str
     job: dict[str, Any] | None
@@ -108,7 +108,7 @@ def project(template: dict[str, Any], observed: Observed, settings: Settings) ->
 def _world(template: dict[str, Any], view: ClusterView, settings: Settings) -> _World:
     metadata, spec = template["metadata"], template["spec"]
     where = metadata.get("namespace", "") or settings.aim_namespace
-    image = image_of(view, Found(template["kind"], template))
+    image = image_of(view, Referent(template["kind"], template))
     name = spec.get("runtimeConfigName") or DEFAULT_CONFIG
     config = config_of(view, where, name)
     job = discovery_job(template, image, config, where) if image else None
@@ -210,7 +210,7 @@ def _events(template: dict[str, Any], state: State) -> tuple[Happening, ...]:
     return ()
 
 
-def _runtime(template: dict[str, Any], image: Found, config: Found | None) -> dict[str, Any]:
+def _runtime(template: dict[str, Any], image: Referent, config: Referent | None) -> dict[str, Any]:
     """The runtime of KServe that runs the image; it downloads its model by itself."""
     status = template["status"]
     sources = status.get("modelSources") or [{}]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reconciler.projections.objects import named
-from webhook.facts.ome import MULTI_NODE, RAW, ROLES, Found, base_of, merged, mode_of
+from webhook.facts.ome import MULTI_NODE, RAW, ROLES, Referent, base_of, merged, mode_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Component:
         return int(ports[0].get("containerPort") or 8080)
 
 
-def components_of(service: dict[str, Any], runtime: Found | None) -> Iterator[Component]:
+def components_of(service: dict[str, Any], runtime: Referent | None) -> Iterator[Component]:
     """The components that the service declares: a runtime alone makes none."""
     below = runtime.spec if runtime is not None else {}
     spec, name = service["spec"], service["metadata"]["name"]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from reconciler.projections.objects import LABEL, label, named
 from reconciler.projections.ome.components import Component
-from webhook.facts.ome import MAIN, Found
+from webhook.facts.ome import MAIN, Referent
 
 _NOT_OF_POD: Final = frozenset(
     {
@@ -26,8 +26,8 @@ class Context:
     """The service, and what was chosen for it."""
 
     service: dict[str, Any]
-    model: Found | None
-    runtime: Found | None
+    model: Referent | None
+    runtime: Referent | None
 
     @property
     def namespace(self) -> str:

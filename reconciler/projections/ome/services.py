@@ -26,7 +26,7 @@ from webhook.cluster.view import ClusterView
 from webhook.facts.ome import (
     MAIN,
     MODE,
-    Found,
+    Referent,
     find_model,
     find_runtime,
     has_full_runner,
@@ -111,7 +111,7 @@ def _chosen(service: dict[str, Any], view: ClusterView, settings: Settings) -> t
     return Context(service, model, selection.winner.runtime), None
 
 
-def _named_runtime(name: str, found: Found | None, model: Found | None, settings: Settings) -> Failure | None:
+def _named_runtime(name: str, found: Referent | None, model: Referent | None, settings: Settings) -> Failure | None:
     if found is None:
         return Failure("RuntimeNotRecognized", f"No ServingRuntime or ClusterServingRuntime with the name: {name}")
     if found.disabled:

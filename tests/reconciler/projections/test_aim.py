@@ -16,6 +16,7 @@ from reconciler.writer import ApiError
 from tests.reconciler.models import NOW
 from tests.reconciler.world import Gate, World, rules
 from webhook.cluster.view import MemoryView
+from webhook.facts.nodes import Referent
 from webhook.facts.settings import DEFAULT_SETTINGS
 
 CASES = yaml.safe_load((Path(__file__).parents[1] / "cases" / "aim.yaml").read_text())
@@ -299,7 +300,7 @@ def test_the_discovery_runs_the_image_of_the_namespace_with_what_the_template_wa
 
 @pytest.mark.parametrize("name", ["x" * 253, "a.b.c", f"{'y' * 44}-z"])
 def test_the_name_of_a_discovery_job_is_short(name):
-    job = discovery.discovery_job(template(name=name), templates.Found("AIMClusterImage", image()), None, "n")
+    job = discovery.discovery_job(template(name=name), Referent("AIMClusterImage", image()), None, "n")
     assert len(job["metadata"]["name"]) <= 63
     assert "." not in job["metadata"]["name"]
 

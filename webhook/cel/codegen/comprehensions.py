@@ -114,25 +114,16 @@ _RANGES: Final = {"list": "list", "set": "list", "maplist": "list", "dyn": "list
 """The class of a range. A range of unknown type is taken for a list; if it is not one, the interpreter decides."""
 
 
-def _all(writer: Writer, expr: Comprehension, result: str) -> int:
-    assert isinstance(expr.loop_step, Call)
-    text = writer.truth(expr.loop_step.args[1])
-    writer.block.append((f"if not {text}:", [f"{result} = False", "break"]))
-    return 4
+def _tested(term: int, test: str, lines: tuple[str, ...], cost: int) -> Body:
+    """A body that tests the predicate, which is a term of the step; ``lines`` are what is done then."""
 
+    def body(writer: Writer, expr: Comprehension, result: str) -> int:
+        assert isinstance(expr.loop_step, Call)
+        header = test.format(writer.truth(expr.loop_step.args[term]))
+        writer.block.append((header, [line.format(result) for line in lines]))
+        return cost
 
-def _exists(writer: Writer, expr: Comprehension, result: str) -> int:
-    assert isinstance(expr.loop_step, Call)
-    text = writer.truth(expr.loop_step.args[1])
-    writer.block.append((f"if {text}:", [f"{result} = True", "break"]))
-    return 5
-
-
-def _exists_one(writer: Writer, expr: Comprehension, result: str) -> int:
-    assert isinstance(expr.loop_step, Call)
-    text = writer.truth(expr.loop_step.args[0])
-    writer.block.append((f"if {text}:", [f"{result} += 1"]))
-    return 3
+    return body
 
 
 def _collect(writer: Writer, expr: Comprehension, result: str) -> int:
@@ -164,9 +155,9 @@ def _keep(writer: Writer, expr: Comprehension, result: str) -> int:
 
 
 _MACROS: Final[dict[str, tuple[str, Body]]] = {
-    "all": ("True", _all),
-    "exists": ("False", _exists),
-    "exists_one": ("0", _exists_one),
+    "all": ("True", _tested(1, "if not {}:", ("{} = False", "break"), 4)),
+    "exists": ("False", _tested(1, "if {}:", ("{} = True", "break"), 5)),
+    "exists_one": ("0", _tested(0, "if {}:", ("{} += 1",), 3)),
     "map": ("[]", _collect),
     "filter": ("[]", _collect),
     "transformList": ("[]", _collect),

@@ -6,7 +6,7 @@ read no facts are computed beforehand, the others where they are first read; one
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -21,8 +21,6 @@ from webhook.cel.syntax.ast import Expr, Ident, Select
 from webhook.cel.types import DYN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from webhook.cel.program import Program
     from webhook.cel.typing.checker import Checked
 

@@ -8,7 +8,7 @@ without them, the size of a request does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from webhook.cel.cost.calls import STANDARD, CallEstimate, Operand
@@ -19,8 +19,6 @@ from webhook.cel.syntax.ast import Call, Comprehension, Const, Expr, Ident, List
 from webhook.cel.syntax.macros import ACCUMULATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from webhook.cel.cost.sizes import SizeHint
     from webhook.cel.typing.checker import Checked
 

@@ -10,6 +10,7 @@ the cost is therefore estimated for each level of nesting, with all bytes at tha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from webhook.cel.cost.estimate import Estimator
@@ -17,8 +18,6 @@ from webhook.cel.cost.sizes import Bounds, Path, Sizes
 from webhook.cel.syntax.ast import Call, Const, Expr
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from webhook.cel.types import Type
     from webhook.cel.typing.checker import Checked
 

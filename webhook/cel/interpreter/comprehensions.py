@@ -25,10 +25,11 @@ from webhook.cel.interpreter.compiler import (
     Step,
     over_limit,
 )
+from webhook.cel.interpreter.logic import attempt
 from webhook.cel.syntax.ast import Call, Comprehension, Expr
 from webhook.cel.values.natives import Empty
 from webhook.cel.values.nodes import COMPOSITE, Node
-from webhook.cel.values.schema_aware import Invalid
+from webhook.cel.values.schema_aware import Invalid, reveal
 from webhook.cel.values.value import from_map_key
 
 Add = Callable[[Frame, Any], None]
@@ -184,24 +185,17 @@ def _generic(comprehension: _Comprehension) -> Run:
 
 def _attempt(run: Run, frame: Frame) -> Any:
     """The value, or the error as a value."""
-    try:
-        return run(frame)
-    except BudgetExceeded:
-        raise
-    except CelError as error:
-        return Invalid(error)
+    value, failure = attempt(run, frame)
+    return value if failure is None else Invalid(failure)
 
 
 def _accumulator(slot: int, init: Run) -> Run:
     """Reads the accumulator; like cel-go, computes its initial value at the first reading."""
 
     def read(frame: Frame) -> Any:
-        value = frame[slot]
-        if value is UNSET:
-            value = frame[slot] = _attempt(init, frame)
-        if value.__class__ is Invalid:
-            raise value.error
-        return value
+        if frame[slot] is UNSET:
+            frame[slot] = _attempt(init, frame)
+        return reveal(frame[slot])
 
     return read
 

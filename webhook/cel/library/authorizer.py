@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, ClassVar, Final
 
 from webhook.cel import types
@@ -144,14 +145,6 @@ def error_text(decision: Decision) -> str:
     return decision.error or ""
 
 
-def allowed(decision: Decision) -> bool:
-    return decision.allowed
-
-
-def reason(decision: Decision) -> str:
-    return decision.reason
-
-
 _AUTHORIZER, _PATH, _GROUP = Authorizer.cel_type, PathCheck.cel_type, GroupCheck.cel_type
 _RESOURCE, _DECISION = ResourceCheck.cel_type, Decision.cel_type
 
@@ -167,8 +160,8 @@ AUTHORIZER: Final[tuple[Overload, ...]] = (
     member("check", "resourcecheck_check", (_RESOURCE, STRING), _DECISION, ResourceCheck.ask),
     member("errored", "decision_errored", (_DECISION,), BOOL, errored),
     member("error", "decision_error", (_DECISION,), STRING, error_text),
-    member("allowed", "decision_allowed", (_DECISION,), BOOL, allowed),
-    member("reason", "decision_reason", (_DECISION,), STRING, reason),
+    member("allowed", "decision_allowed", (_DECISION,), BOOL, attrgetter("allowed")),
+    member("reason", "decision_reason", (_DECISION,), STRING, attrgetter("reason")),
 )
 
 SELECTORS: Final[tuple[Overload, ...]] = (

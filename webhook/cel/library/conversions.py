@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, Final
 
 from webhook.cel.errors import CelError
@@ -51,25 +53,18 @@ def int_to_uint(value: int) -> UInt:
     return UInt(value)
 
 
-def string_to_int(text: str) -> int:
-    try:
-        return strconv.parse_int(text)
-    except GoError:
-        raise _failed(STRING, INT) from None
+def _parsed(read: Callable[[str], Any], target: Type) -> Callable[[str], Any]:
+    def parse(text: str) -> Any:
+        try:
+            return read(text)
+        except GoError:
+            raise _failed(STRING, target) from None
+
+    return parse
 
 
-def string_to_uint(text: str) -> UInt:
-    try:
-        return UInt(strconv.parse_uint(text))
-    except GoError:
-        raise _failed(STRING, UINT) from None
-
-
-def string_to_double(text: str) -> float:
-    try:
-        return strconv.parse_float(text)
-    except GoError:
-        raise _failed(STRING, DOUBLE) from None
+def parse_uint(text: str) -> UInt:
+    return UInt(strconv.parse_uint(text))
 
 
 def string_to_bool(text: str) -> bool:
@@ -113,20 +108,8 @@ def int_to_string(value: int) -> str:
     return str(int(value))
 
 
-def int_to_double(value: int) -> float:
-    return float(value)
-
-
-def int_to_timestamp(seconds: int) -> Timestamp:
-    return times.from_unix(seconds)
-
-
 def timestamp_to_int(value: Timestamp) -> int:
     return value.ns // time.SECOND
-
-
-def duration_to_int(value: Duration) -> int:
-    return value.ns
 
 
 def double_to_string(value: float) -> str:
@@ -143,15 +126,15 @@ CONVERSIONS: Final[tuple[Overload, ...]] = (
     free("bytes", "bytes_to_bytes", (BYTES,), BYTES, same),
     free("bytes", "string_to_bytes", (STRING,), BYTES, string_to_bytes),
     free("double", "double_to_double", (DOUBLE,), DOUBLE, same),
-    free("double", "int64_to_double", (INT,), DOUBLE, int_to_double),
-    free("double", "string_to_double", (STRING,), DOUBLE, string_to_double),
-    free("double", "uint64_to_double", (UINT,), DOUBLE, int_to_double),
+    free("double", "int64_to_double", (INT,), DOUBLE, float),
+    free("double", "string_to_double", (STRING,), DOUBLE, _parsed(strconv.parse_float, DOUBLE)),
+    free("double", "uint64_to_double", (UINT,), DOUBLE, float),
     free("duration", "duration_to_duration", (DURATION,), DURATION, same),
     free("duration", "string_to_duration", (STRING,), DURATION, string_to_duration),
     free("int", "int64_to_int64", (INT,), INT, same),
     free("int", "double_to_int64", (DOUBLE,), INT, float_to_int),
-    free("int", "duration_to_int64", (DURATION,), INT, duration_to_int),
-    free("int", "string_to_int64", (STRING,), INT, string_to_int),
+    free("int", "duration_to_int64", (DURATION,), INT, attrgetter("ns")),
+    free("int", "string_to_int64", (STRING,), INT, _parsed(strconv.parse_int, INT)),
     free("int", "timestamp_to_int64", (TIMESTAMP,), INT, timestamp_to_int),
     free("int", "uint64_to_int64", (UINT,), INT, uint_to_int),
     free("string", "string_to_string", (STRING,), STRING, same),
@@ -163,11 +146,11 @@ CONVERSIONS: Final[tuple[Overload, ...]] = (
     free("string", "timestamp_to_string", (TIMESTAMP,), STRING, times.format_timestamp),
     free("string", "uint64_to_string", (UINT,), STRING, int_to_string),
     free("timestamp", "timestamp_to_timestamp", (TIMESTAMP,), TIMESTAMP, same),
-    free("timestamp", "int64_to_timestamp", (INT,), TIMESTAMP, int_to_timestamp),
+    free("timestamp", "int64_to_timestamp", (INT,), TIMESTAMP, times.from_unix),
     free("timestamp", "string_to_timestamp", (STRING,), TIMESTAMP, string_to_timestamp),
     free("uint", "uint64_to_uint64", (UINT,), UINT, same),
     free("uint", "double_to_uint64", (DOUBLE,), UINT, float_to_uint),
     free("uint", "int64_to_uint64", (INT,), UINT, int_to_uint),
-    free("uint", "string_to_uint64", (STRING,), UINT, string_to_uint),
+    free("uint", "string_to_uint64", (STRING,), UINT, _parsed(parse_uint, UINT)),
 )
 """The conversions of cel-go's standard library, in its order."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from webhook.cel import types
 from webhook.cel.overload import Overload, free, member
@@ -13,9 +14,6 @@ from webhook.golang.errors import GoError
 from webhook.golang.names import dns_1035_label, dns_1123_label, dns_1123_subdomain, label_key, label_value
 from webhook.golang.strfmt import is_byte, is_date, is_datetime, is_uuid
 from webhook.golang.url import parse_request_uri
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @dataclass(frozen=True, slots=True, eq=False)

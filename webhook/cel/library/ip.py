@@ -10,7 +10,7 @@ from webhook.cel.errors import CelError
 from webhook.cel.overload import Overload, free, member
 from webhook.cel.types import BOOL, INT, STRING, Type
 from webhook.cel.values.value import Opaque
-from webhook.golang.errors import GoError
+from webhook.golang.errors import GoError, readable
 from webhook.golang.netip import Address, parse_address, parse_prefix
 from webhook.golang.strconv import quote
 
@@ -67,14 +67,6 @@ def to_ip(text: str) -> IP:
     return IP(address.packed)
 
 
-def is_ip(text: str) -> bool:
-    try:
-        to_ip(text)
-    except CelError:
-        return False
-    return True
-
-
 def is_canonical(text: str) -> bool:
     return str(to_ip(text)) == text
 
@@ -118,14 +110,6 @@ def to_cidr(text: str) -> CIDR:
     if address.is_mapped:
         raise CelError(f"{_PREFIX_FAULT}IPv4-mapped IPv6 address {quote(text)} is not allowed")
     return CIDR(address.packed, bits)
-
-
-def is_cidr(text: str) -> bool:
-    try:
-        to_cidr(text)
-    except CelError:
-        return False
-    return True
 
 
 def contains_ip(cidr: CIDR, ip: IP) -> bool:
@@ -177,7 +161,7 @@ IPS: Final[tuple[Overload, ...]] = (
     member("isLinkLocalMulticast", "ip_is_link_local_multicast", (_IP,), BOOL, is_link_local_multicast),
     member("isLinkLocalUnicast", "ip_is_link_local_unicast", (_IP,), BOOL, is_link_local_unicast),
     member("isGlobalUnicast", "ip_is_global_unicast", (_IP,), BOOL, is_global_unicast),
-    free("isIP", "is_ip", (STRING,), BOOL, is_ip),
+    free("isIP", "is_ip", (STRING,), BOOL, readable(to_ip, CelError)),
     free("string", "ip_to_string", (_IP,), STRING, str),
 )
 
@@ -190,6 +174,6 @@ CIDRS: Final[tuple[Overload, ...]] = (
     member("ip", "cidr_ip", (_CIDR,), _IP, ip_of),
     member("prefixLength", "cidr_prefix_length", (_CIDR,), INT, prefix_length),
     member("masked", "cidr_masked", (_CIDR,), _CIDR, masked),
-    free("isCIDR", "is_cidr", (STRING,), BOOL, is_cidr),
+    free("isCIDR", "is_cidr", (STRING,), BOOL, readable(to_cidr, CelError)),
     free("string", "cidr_to_string", (_CIDR,), STRING, str),
 )

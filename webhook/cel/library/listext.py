@@ -6,6 +6,7 @@ those over two variables.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.cel.cost.runtime import call_cost
@@ -19,8 +20,6 @@ from webhook.cel.values.members import go_value
 from webhook.cel.values.value import RECEIVERS, Comparison, from_map_key, map_key, type_name, type_of_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from webhook.cel.types import Type
 
 

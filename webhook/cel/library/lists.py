@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 from webhook.cel.errors import CelError
 from webhook.cel.library import operators
 from webhook.cel.overload import Overload, member
 from webhook.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, list_of, param
 from webhook.cel.values.value import Comparison, Duration, UInt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _ZEROS: Final[dict[Type, Any]] = {INT: 0, UINT: UInt(0), DOUBLE: 0.0, DURATION: Duration(0)}
 _NAMES: Final = {

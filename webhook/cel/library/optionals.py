@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any, Final
 
 from webhook.cel.errors import CelError
 from webhook.cel.overload import Overload, free, member
 from webhook.cel.types import BOOL, DYN, INT, STRING, list_of, map_of, optional_of, param
 from webhook.cel.values.members import index, optional_index
-from webhook.cel.values.natives import Empty
+from webhook.cel.values.natives import Empty, dereferenced
 from webhook.cel.values.times import MIN_UNIX
 from webhook.cel.values.value import NONE, Duration, Opt, Timestamp
 from webhook.golang.time import SECOND
@@ -29,16 +30,6 @@ def is_zero(value: Any) -> bool:
 
 def none() -> Opt:
     return NONE
-
-
-def value_of(optional: Opt) -> Any:
-    if not optional.present:
-        raise CelError("optional.none() dereference")
-    return optional.value
-
-
-def has_value(optional: Opt) -> bool:
-    return optional.present
 
 
 def or_(optional: Any, other: Any) -> Any:
@@ -86,8 +77,8 @@ OPTIONALS: Final[tuple[Overload, ...]] = (
     free("optional.of", "optional_of", (_V,), _OPTIONAL, Opt.of),
     free("optional.ofNonZeroValue", "optional_ofNonZeroValue", (_V,), _OPTIONAL, of_non_zero),
     free("optional.none", "optional_none", (), _OPTIONAL, none),
-    member("value", "optional_value", (_OPTIONAL,), _V, value_of),
-    member("hasValue", "optional_hasValue", (_OPTIONAL,), BOOL, has_value),
+    member("value", "optional_value", (_OPTIONAL,), _V, dereferenced),
+    member("hasValue", "optional_hasValue", (_OPTIONAL,), BOOL, attrgetter("present")),
     Overload("or", "optional_or_optional", (_OPTIONAL, _OPTIONAL), _OPTIONAL, True, or_, strict=False, raw=or_),
     Overload("orValue", "optional_orValue_value", (_OPTIONAL, _V), _V, True, or_value, strict=False, raw=or_value),
     _operator("_?._", "select_optional_field", DYN, STRING),

@@ -12,7 +12,7 @@ from webhook.cel.overload import Overload, free, member
 from webhook.cel.types import BOOL, DOUBLE, INT, STRING, Type
 from webhook.cel.values.value import Opaque
 from webhook.golang import quantity
-from webhook.golang.errors import GoError
+from webhook.golang.errors import GoError, readable
 
 
 @dataclass(slots=True, eq=False)  # never changed: frozen, it would take twice as long to make
@@ -43,14 +43,6 @@ def parse_quantity(text: str) -> Quantity:
         return Quantity(quantity.parse(text))
     except GoError as error:
         raise CelError(error.message) from None
-
-
-def is_quantity(text: str) -> bool:
-    try:
-        quantity.parse(text)
-    except GoError:
-        return False
-    return True
 
 
 def as_integer(a: Quantity) -> int:
@@ -115,7 +107,7 @@ _Q: Final = Quantity.cel_type
 
 QUANTITY: Final[tuple[Overload, ...]] = (
     free("quantity", "string_to_quantity", (STRING,), _Q, parse_quantity),
-    free("isQuantity", "is_quantity_string", (STRING,), BOOL, is_quantity),
+    free("isQuantity", "is_quantity_string", (STRING,), BOOL, readable(quantity.parse)),
     free("sign", "quantity_sign", (_Q,), INT, sign),
     member("isGreaterThan", "quantity_is_greater_than", (_Q, _Q), BOOL, is_greater_than),
     member("isLessThan", "quantity_is_less_than", (_Q, _Q), BOOL, is_less_than),

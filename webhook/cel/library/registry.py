@@ -6,6 +6,7 @@ written may use what the compatibility version has; one that is already stored m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -25,8 +26,6 @@ from webhook.cel.library.urls import URLS
 from webhook.cel.versions import LATEST, Version
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from webhook.cel.overload import Overload
     from webhook.cel.types import Type
 

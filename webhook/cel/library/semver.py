@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -13,9 +14,9 @@ from webhook.cel.types import BOOL, INT, STRING, Type
 from webhook.cel.values.value import UINT_MAX, Opaque
 from webhook.golang.strconv import quote
 
-_NUMBER: Final = re.compile(r"[0-9]*")
+_DIGITS: Final = re.compile(r"[0-9]*")
 _IDENTIFIER: Final = re.compile(r"[0-9A-Za-z-]*")
-_DIGITS: Final = 21  # one more than 64 bits need
+_LONGEST: Final = 21  # one more than 64 bits need
 
 Identifier = int | str
 
@@ -51,13 +52,13 @@ class Semver(Opaque):
 def _uint(digits: str) -> int:
     if not digits:
         raise CelError('strconv.ParseUint: parsing "": invalid syntax')
-    if len(digits) > _DIGITS or int(digits) > UINT_MAX:
+    if len(digits) > _LONGEST or int(digits) > UINT_MAX:
         raise CelError(f'strconv.ParseUint: parsing "{digits}": value out of range')
     return int(digits)
 
 
 def _component(name: str, digits: str) -> int:
-    if not _NUMBER.fullmatch(digits):
+    if not _DIGITS.fullmatch(digits):
         raise CelError(f"Invalid character(s) found in {name.lower()} number {quote(digits)}")
     if len(digits) > 1 and digits[0] == "0":
         raise CelError(f"{name} number must not contain leading zeroes {quote(digits)}")
@@ -67,7 +68,7 @@ def _component(name: str, digits: str) -> int:
 def _pre_release(text: str) -> Identifier:
     if not text:
         raise CelError("Prerelease is empty")
-    if _NUMBER.fullmatch(text):
+    if _DIGITS.fullmatch(text):
         if len(text) > 1 and text[0] == "0":
             raise CelError(f"Numeric PreRelease version must not contain leading zeroes {quote(text)}")
         return _uint(text)
@@ -129,16 +130,8 @@ def _int64(value: int) -> int:
     return value - 2**64 if value >= 2**63 else value
 
 
-def major(version: Semver) -> int:
-    return _int64(version.numbers[0])
-
-
-def minor(version: Semver) -> int:
-    return _int64(version.numbers[1])
-
-
-def patch(version: Semver) -> int:
-    return _int64(version.numbers[2])
+def _number(place: int) -> Callable[[Semver], int]:
+    return lambda version: _int64(version.numbers[place])
 
 
 def is_greater_than(a: Semver, b: Semver) -> bool:
@@ -159,7 +152,7 @@ SEMVER: Final[tuple[Overload, ...]] = (
     member("isGreaterThan", "semver_is_greater_than", (_V, _V), BOOL, is_greater_than),
     member("isLessThan", "semver_is_less_than", (_V, _V), BOOL, is_less_than),
     member("compareTo", "semver_compare_to", (_V, _V), INT, Semver.compare),
-    member("major", "semver_major", (_V,), INT, major),
-    member("minor", "semver_minor", (_V,), INT, minor),
-    member("patch", "semver_patch", (_V,), INT, patch),
+    member("major", "semver_major", (_V,), INT, _number(0)),
+    member("minor", "semver_minor", (_V,), INT, _number(1)),
+    member("patch", "semver_patch", (_V,), INT, _number(2)),
 )

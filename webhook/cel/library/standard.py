@@ -5,7 +5,8 @@ Names, ids and order are those of cel-go's ``common/stdlib/standard.go``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 from webhook.cel.cost.runtime import call_cost
 from webhook.cel.errors import CelError
@@ -31,9 +32,6 @@ from webhook.cel.types import (
 from webhook.cel.values import members, times
 from webhook.cel.values.value import RECEIVERS, Timestamp, equal
 from webhook.golang import time
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _A, _B = param("A"), param("B")
 _LIST, _MAP = list_of(_A), map_of(_A, _B)

@@ -10,7 +10,7 @@ from webhook.cel.errors import CelError
 from webhook.cel.overload import Overload, free, member
 from webhook.cel.types import BOOL, STRING, Type, list_of, map_of
 from webhook.cel.values.value import Opaque
-from webhook.golang.errors import GoError
+from webhook.golang.errors import GoError, readable
 from webhook.golang.url import ParsedURL, decoded, parse, parse_request_uri, query_values, usual
 
 
@@ -39,14 +39,11 @@ def to_url(text: str) -> URL:
         raise CelError(f"URL parse error during conversion from string: {error.message}") from None
 
 
+_is_uri: Final = readable(parse_request_uri)
+
+
 def is_url(text: str) -> bool:
-    if usual(text) is not None:
-        return True
-    try:
-        parse_request_uri(text)
-    except GoError:
-        return False
-    return True
+    return usual(text) is not None or _is_uri(text)
 
 
 def scheme(url: URL) -> str:

@@ -9,17 +9,15 @@ is the only one.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lark import Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from lark.lexer import LexerThread
 
 from webhook.cel.errors import Issue
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # in the order of cel-go's token types, with their names in its messages
 _TOKENS = {

@@ -84,30 +84,24 @@ def _exists_one_parts(pos: int, body: Expr) -> tuple[Expr, ...]:
 
 
 def _collect_parts(pos: int, item: Expr, condition: Expr | None) -> tuple[Expr, ...]:
-    step: Expr = _call(pos, "_+_", _accu(pos), ListExpr(pos, (item,)))
-    if condition is not None:
-        step = _call(pos, "_?_:_", condition, step, _accu(pos))
-    return ListExpr(pos, ()), Const(pos, True), step, _accu(pos)
+    step = _call(pos, "_+_", _accu(pos), ListExpr(pos, (item,)))
+    return _filtered(pos, ListExpr(pos, ()), step, condition)
 
 
 def _insert_parts(pos: int, entry: tuple[Expr, ...], condition: Expr | None) -> tuple[Expr, ...]:
-    step: Expr = _call(pos, "cel.@mapInsert", _accu(pos), *entry)
+    return _filtered(pos, MapExpr(pos, ()), _call(pos, "cel.@mapInsert", _accu(pos), *entry), condition)
+
+
+def _filtered(pos: int, init: Expr, step: Expr, condition: Expr | None) -> tuple[Expr, ...]:
     if condition is not None:
         step = _call(pos, "_?_:_", condition, step, _accu(pos))
-    return MapExpr(pos, ()), Const(pos, True), step, _accu(pos)
+    return init, Const(pos, True), step, _accu(pos)
 
 
-def _quantifier(name: str, parts: Callable[[int, Expr], tuple[Expr, ...]]) -> Expander:
+def _quantifier(name: str, parts: Callable[[int, Expr], tuple[Expr, ...]], *, pairs: bool = False) -> Expander:
     def expand(pos: int, target: Expr | None, args: tuple[Expr, ...]) -> Expr:
-        variable = _variable(args[0], "argument must be a simple name")
-        return _fold(pos, target, (variable, None), name, parts(pos, args[1]))
-
-    return expand
-
-
-def _quantifier2(name: str, parts: Callable[[int, Expr], tuple[Expr, ...]]) -> Expander:
-    def expand(pos: int, target: Expr | None, args: tuple[Expr, ...]) -> Expr:
-        return _fold(pos, target, _variables(args), name, parts(pos, args[2]))
+        names = _variables(args) if pairs else (_variable(args[0], "argument must be a simple name"), None)
+        return _fold(pos, target, names, name, parts(pos, args[-1]))
 
     return expand
 
@@ -170,7 +164,7 @@ def _sort_by(pos: int, target: Expr | None, args: tuple[Expr, ...]) -> Expr:
 
 
 _EXISTS_ONE = _quantifier("exists_one", _exists_one_parts)
-_EXISTS_ONE2 = _quantifier2("exists_one", _exists_one_parts)
+_EXISTS_ONE2 = _quantifier("exists_one", _exists_one_parts, pairs=True)
 
 STANDARD: Macros = {
     ("has", 1, False): _has,
@@ -187,8 +181,8 @@ OPTIONAL: Macros = {
     ("optFlatMap", 2, True): _optional_map("optFlatMap"),
 }
 TWO_VARIABLE: Macros = {
-    ("all", 3, True): _quantifier2("all", _all_parts),
-    ("exists", 3, True): _quantifier2("exists", _exists_parts),
+    ("all", 3, True): _quantifier("all", _all_parts, pairs=True),
+    ("exists", 3, True): _quantifier("exists", _exists_parts, pairs=True),
     ("exists_one", 3, True): _EXISTS_ONE2,
     ("existsOne", 3, True): _EXISTS_ONE2,
     ("transformList", 3, True): _transform_list,

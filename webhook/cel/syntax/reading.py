@@ -8,6 +8,7 @@ visitor then applies the same limit to all operators, and counts chains in full.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 from webhook.cel.syntax.ast import Call, Expr
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lark import Token
 
     from webhook.cel.syntax import macros

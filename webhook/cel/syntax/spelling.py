@@ -7,13 +7,11 @@ or a bracket are lost, so these tokens move to the left.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lark import Token, Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # the tokens of each rule of cel.lark before, between and after its children
 _BEFORE: Final = {"dot_ident": ".", "dot_ident_arg": ".", "paren_expr": "(", "list_lit": "[", "map_lit": "{"}

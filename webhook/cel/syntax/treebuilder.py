@@ -9,6 +9,7 @@ expansion that of the call.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +35,6 @@ from webhook.cel.syntax.reading import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from lark import Token
 
 _SIZE_LIMIT = 100_000  # nodes after macro expansion, as cel-go 0.30

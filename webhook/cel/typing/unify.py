@@ -7,12 +7,9 @@ timestamps and durations.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from webhook.cel.types import DYN, Type
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ERROR = Type("error")
 _NULLABLE = frozenset({"opaque", "optional", "object", "any", "duration", "timestamp"})

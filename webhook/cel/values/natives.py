@@ -51,7 +51,7 @@ def to_native(value: Any, native: str) -> Any:
         CelError: the value has another type, or does not fit.
     """
     if value.__class__ is Opt:
-        return to_native(_dereferenced(value), native)
+        return to_native(dereferenced(value), native)
     if native == "[]uint8" and isinstance(value, list):
         return bytes(map(_byte, value))
     if native in {"*structpb.Struct", "map"} and isinstance(value, dict):
@@ -84,7 +84,7 @@ def to_json(value: Any, steps: Steps | None = None) -> Any:
         case Duration():
             return format_duration(value)
         case Opt():
-            return to_json(_dereferenced(value), steps)
+            return to_json(dereferenced(value), steps)
         case list():
             return [to_json(item, steps) for item in value]
         case dict():
@@ -94,7 +94,7 @@ def to_json(value: Any, steps: Steps | None = None) -> Any:
     raise _refusal(value, "*structpb.Value")
 
 
-def _dereferenced(optional: Opt) -> Any:
+def dereferenced(optional: Opt) -> Any:
     if not optional.present:
         raise CelError("optional.none() dereference")
     return optional.value
@@ -102,7 +102,7 @@ def _dereferenced(optional: Opt) -> Any:
 
 def _byte(value: Any) -> int:
     if value.__class__ is Opt:
-        return _byte(_dereferenced(value))
+        return _byte(dereferenced(value))
     if value.__class__ is not UInt:
         raise _refusal(value, "uint8")
     if value > 255:

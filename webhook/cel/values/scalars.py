@@ -12,10 +12,11 @@ from typing import Any, Final
 
 from webhook.cel.errors import CelError
 from webhook.cel.values import times
-from webhook.cel.values.value import INT_MAX, INT_MIN, Duration, Timestamp
+from webhook.cel.values.value import INT_MAX, INT_MIN, Duration
 from webhook.golang import strfmt
 from webhook.golang.errors import GoError
 from webhook.golang.fmt import type_text
+from webhook.golang.json import deep_equal
 
 
 def text(raw: Any) -> str:
@@ -84,17 +85,6 @@ def untyped(_raw: Any) -> Any:
     )
 
 
-def strictly_equal(a: Any, b: Any) -> bool:
-    """Equality of raw JSON as Go has it: 1, 1.0 and true are three different values."""
-    if a.__class__ is not b.__class__:
-        return False
-    if isinstance(a, list):
-        return len(a) == len(b) and all(map(strictly_equal, a, b))
-    if isinstance(a, dict):
-        return len(a) == len(b) and all(key in b and strictly_equal(value, b[key]) for key, value in a.items())
-    return bool(a == b)
-
-
 class Unknown:
     """Data preserved without a schema: nothing can be done with it but compare it."""
 
@@ -104,47 +94,28 @@ class Unknown:
         self.raw = raw
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Unknown) and strictly_equal(self.raw, other.raw)
+        return isinstance(other, Unknown) and deep_equal(self.raw, other.raw)
 
     __hash__ = None  # type: ignore[assignment]
 
 
-def _date_time(raw: Any) -> Timestamp:
-    source = text(raw)
-    try:
-        return times.from_go(strfmt.parse_date_time(source))
-    except GoError as error:
-        raise CelError(f"Invalid date-time formatted string {source}: {error.message}") from None
+def _read(what: str, read: Callable[[str], Any], make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A text of a format, as the value that it stands for."""
 
+    def enter(raw: Any) -> Any:
+        source = text(raw)
+        try:
+            return make(read(source))
+        except GoError as error:
+            raise CelError(f"Invalid {what} {source}: {error.message}") from None
 
-def _date(raw: Any) -> Timestamp:
-    source = text(raw)
-    try:
-        return times.from_go(strfmt.parse_date(source))
-    except GoError as error:
-        raise CelError(f"Invalid date formatted string {source}: {error.message}") from None
-
-
-def _duration(raw: Any) -> Duration:
-    source = text(raw)
-    try:
-        return Duration(strfmt.parse_duration(source))
-    except GoError as error:
-        raise CelError(f"Invalid duration {source}: {error.message}") from None
-
-
-def _bytes(raw: Any) -> bytes:
-    source = text(raw)
-    try:
-        return strfmt.decode_base64(source)
-    except GoError as error:
-        raise CelError(f"Invalid byte formatted string {source}: {error.message}") from None
+    return enter
 
 
 STRINGS: Final[dict[str, Callable[[Any], Any]]] = {
-    "byte": _bytes,
-    "date": _date,
-    "date-time": _date_time,
-    "duration": _duration,
+    "byte": _read("byte formatted string", strfmt.decode_base64, bytes),
+    "date": _read("date formatted string", strfmt.parse_date, times.from_go),
+    "date-time": _read("date-time formatted string", strfmt.parse_date_time, times.from_go),
+    "duration": _read("duration", strfmt.parse_duration, Duration),
 }
 """The string formats that are another type in CEL; every other string is a string."""

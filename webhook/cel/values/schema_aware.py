@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Final
 
 from webhook.cel.errors import CelError
 from webhook.cel.types import Type, opaque
-from webhook.cel.values import scalars
 from webhook.cel.values.nodes import COMPOSITE, Node, escape, unescape
 from webhook.cel.values.value import Duration, Opaque, Opt, Timestamp, equal
+from webhook.golang.json import deep_equal
 
 ABSENT: Final = object()
 
@@ -261,7 +261,7 @@ class Struct(dict[Any, Any]):
         if self.node.field(name) is None:
             if not isinstance(other, (Struct, Mapped)):
                 raise CelError("no such overload")
-            return name not in other.raw or scalars.strictly_equal(self.raw[name], other.raw[name])
+            return name not in other.raw or deep_equal(self.raw[name], other.raw[name])
         mine, theirs = self.find(name, ABSENT), _find(other, name)
         if mine is ABSENT or theirs is ABSENT:
             return mine is theirs

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from webhook.cel.errors import CelError
@@ -13,9 +14,6 @@ from webhook.cel.values.value import INT_MAX, Duration, Timestamp
 from webhook.golang import strconv, time
 from webhook.golang.errors import GoError
 from webhook.golang.time import SECOND, Civil
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MIN_UNIX: Final = -62_135_596_800  # 0001-01-01T00:00:00Z
 MAX_UNIX: Final = 253_402_300_799  # 9999-12-31T23:59:59Z

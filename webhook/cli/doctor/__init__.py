@@ -53,27 +53,26 @@ def run(options: argparse.Namespace) -> int:
     """Exit code 0 without errors, 1 with errors, 2 if the cluster cannot be asked."""
     loaded = catalog.load(packs=options.packs)
     if options.manifests:
-        snapshot = from_files(options.manifests, sys.stdin.read() if "-" in options.manifests else "")
+        given: Snapshot | None = from_files(options.manifests, sys.stdin.read() if "-" in options.manifests else "")
     else:
-        found = _of_cluster(options, loaded)
-        if isinstance(found, str):
-            say(f"modelgate doctor: {found}", sys.stderr)
-            return FAILED
-        snapshot = found
-    findings = list(examined(snapshot, loaded, options.namespace))
+        given = _of_cluster(options, loaded)
+    if given is None:
+        return FAILED
+    findings = list(examined(given, loaded, options.namespace))
     _print(findings, options.output)
     counts = {"error"} if options.fail_on == "error" else {"error", "warning"}
     return FINDINGS if any(each.severity in counts for each in findings) else GOOD
 
 
-def _of_cluster(options: argparse.Namespace, loaded: Catalog) -> Snapshot | str:
-    """The snapshot, or why the cluster cannot be asked."""
+def _of_cluster(options: argparse.Namespace, loaded: Catalog) -> Snapshot | None:
+    """The snapshot; None if the cluster cannot be asked, which is printed."""
     from webhook.cluster import Unreachable  # noqa: PLC0415 - the client library takes a second to load
 
     try:
         return from_cluster(connected(options), loaded, options.namespace, read_only=options.read_only)
     except Unreachable as error:
-        return f"the API server does not answer: {error.message}"
+        say(f"modelgate doctor: the API server does not answer: {error.message}", sys.stderr)
+        return None
 
 
 def examined(snapshot: Snapshot, loaded: Catalog, namespace: str | None = None) -> Iterator[Finding]:
@@ -95,13 +94,14 @@ def _all(snapshot: Snapshot, loaded: Catalog, namespace: str | None) -> Iterator
         where = f"namespace {namespace}" if namespace else "any namespace"
         yield finding("gate-missing", where, "no Deployment of the gate is found")
     for installation in installations:
+        ruling = definitions.ruling_of(installation, loaded)
         yield from configurations.check(installation, loaded)
         yield from certificates.check(installation)
-        yield from definitions.check(installation, loaded)
+        yield from definitions.check(installation, ruling)
         yield from pods.check(installation)
         yield from rights.check(installation, loaded)
         yield from configurations.check_network(installation)
-        yield from definitions.check_trials(installation, loaded)
+        yield from definitions.check_trials(installation, ruling)
 
 
 def _print(findings: list[Finding], output: str) -> None:

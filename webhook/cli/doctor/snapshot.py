@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from typing import Any, Final, Protocol
 
-from webhook.catalog import Catalog, built_in, definition_names, groups_of
+from webhook.catalog import built_in, groups_of
 
 Object = Mapping[str, Any]
 
@@ -49,13 +49,11 @@ class Snapshot:
             if each.get("kind") in kinds and namespace in {None, each["metadata"].get("namespace")}:
                 yield each
 
-    def definitions(self, catalog: Catalog) -> tuple[list[Object], frozenset[str]]:
-        """The definitions that are installed, and the names of further ones that are known not to be, by which releases
-        of operators are told apart.
-        """
-        found, unread = list(self.of("CustomResourceDefinition")), " ".join(self.unread)
-        missing = definition_names(catalog)[1] - {each["metadata"]["name"] for each in found}
-        return found, frozenset(each for each in missing if each not in unread)
+    def absent(self, names: Iterable[str]) -> frozenset[str]:
+        """Those of these definitions that are known not to be installed."""
+        unread = " ".join(self.unread)
+        installed = {each["metadata"]["name"] for each in self.of("CustomResourceDefinition")}
+        return frozenset(each for each in names if each not in installed and each not in unread)
 
     def find(self, kind: str, name: str, namespace: str | None = None) -> Object | None:
         return next((each for each in self.of(kind, namespace=namespace) if each["metadata"]["name"] == name), None)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from webhook.admission.errors import CatalogError, Problem
-from webhook.catalog import Catalog
+from webhook.catalog import Catalog, names_of
 from webhook.library.apiserver import Definitions, is_definition, kind_of
 from webhook.manifests.documents import Document
 from webhook.schema.compare import without_texts
@@ -41,9 +41,9 @@ def deciding(
         CatalogError: two definitions of one source define a kind in different ways.
     """
     about = {(gvk.group, gvk.kind) for gvk in (kind_of(each.value) for each in among)}
-    given = list(filter(_defines, given))
+    parts = (given, there, among, before)
+    given, there, among, before = ([each for each in part if is_definition(each.value)] for part in parts)
     named = {defined(each.value) for each in given}
-    there, among, before = ([each for each in part if _defines(each)] for part in (there, among, before))
     others = [[each for each in part if defined(each.value) not in named] for part in (there, before, among)]
     is_trusted = options.commit is None and not options.untrusted
     if problems := [each for part in (given, *(others if is_trusted else ())) for each in _twice(part, about)]:
@@ -81,10 +81,6 @@ def _schemas(definition: Mapping[str, Any]) -> object:
     return {str(each.get("name")): (each.get("served"), without_texts(each.get("schema"))) for each in versions}
 
 
-def _defines(document: Document) -> bool:
-    return is_definition(document.value)
-
-
 def _remarks(left: Sequence[Document], known: Collection[Document], options: argparse.Namespace) -> list[Problem]:
     """A remark about each definition that differs from the one that decides."""
     same = [each.value for each in known]
@@ -95,10 +91,4 @@ def _remarks(left: Sequence[Document], known: Collection[Document], options: arg
 
 def defined(definition: Mapping[str, Any]) -> tuple[str, str]:
     """The group and the kind of a definition, as far as it names them."""
-    spec = definition.get("spec")
-    names = spec.get("names") if isinstance(spec, dict) else None
-    return (
-        (str(spec.get("group")), str(names.get("kind")))
-        if isinstance(spec, dict) and isinstance(names, dict)
-        else ("", "")
-    )
+    return names_of(definition)[:2]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from webhook.admission.errors import Problem
+from webhook.admission.errors import DocumentError, Problem
 from webhook.cli import choices
 from webhook.cli.input import configuration
-from webhook.cli.input.substitute import Substitute
 from webhook.cli.shell.parser import Flags, group
 from webhook.library.findings import Severity
 from webhook.manifests.reading import Manifests
@@ -161,6 +160,17 @@ def add_output(parser: argparse.ArgumentParser, formats: Sequence[str], quiet: s
     add("-v", "--verbose", action="store_true", help=verbose)
 
 
+def must_have_objects(given: Manifests, options: argparse.Namespace) -> None:
+    """Refuse paths in which nothing can be read.
+
+    Raises:
+        DocumentError: there is no object, and nothing that is not one is counted.
+    """
+    if not given.documents and (given.problems or not given.skipped):
+        names = ", ".join("stdin" if str(path) == "-" else str(path) for path in options.files)
+        raise DocumentError(given.problems or [Problem(names, "", "no object found")])
+
+
 def excluded(given: Manifests, options: argparse.Namespace) -> list[Problem]:
     """A problem if patterns leave nothing of the paths to judge: then there is no judgement."""
     count = given.skipped["excluded"]
@@ -168,3 +178,33 @@ def excluded(given: Manifests, options: argparse.Namespace) -> list[Problem]:
         return []
     names = ", ".join(map(str, options.files))
     return [Problem(names, "", f"nothing is left to judge: {count} files or folders are excluded")]
+
+
+class Substitute(argparse.Action):
+    """Collect values by name; a later one counts. A flag whose metavar is FILE names a file with them."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        del parser, option
+        lines = self._lines(values) if self.metavar == "FILE" else iter([values])
+        found = dict(getattr(namespace, self.dest))
+        for line in lines:
+            name, equals, value = line.partition("=")
+            if not equals or not name.isidentifier() or not name.isascii():
+                raise argparse.ArgumentError(self, f"expected NAME=VALUE, got {line!r}")
+            found[name] = value
+        setattr(namespace, self.dest, found)
+
+    def _lines(self, path: str) -> Iterator[str]:
+        """The lines of a file, without comments and the word that exports a variable of a shell."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise argparse.ArgumentError(self, f"{path} cannot be read: {error}") from None
+        for line in text.splitlines():
+            stripped = line.strip().removeprefix("export ").strip()
+            if stripped and not stripped.startswith("#"):
+                name, equals, value = stripped.partition("=")
+                quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+                yield f"{name}{equals}{value[1:-1] if quoted else value}"

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from webhook.admission.errors import Problem, SettingsError
-from webhook.cli.input.surroundings import surroundings
+from webhook.cli.input.repository import surroundings
+from webhook.facts.nodes import at
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import Manifests
@@ -186,5 +187,4 @@ def _why(said: str) -> str:
 
 
 def _name(value: dict[str, Any]) -> str:
-    metadata = value.get("metadata")
-    return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
+    return str(at(value, "metadata", "name") or "")

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
 from webhook.admission.errors import Problem, SettingsError
-from webhook.cli.input.surroundings import surroundings
 from webhook.manifests.files import Contents, top_of
 
-__all__ = ["Commit", "Repository"]
+__all__ = ["Commit", "Repository", "surroundings"]
 
 _SECONDS: Final = 120
 """Reading the trees of the largest repositories takes seconds."""
@@ -256,3 +255,12 @@ def _said(done: subprocess.CompletedProcess[bytes]) -> str:
 
 def _fail(message: str) -> NoReturn:
     raise SettingsError([Problem("--git", "", message)])
+
+
+def surroundings(**more: str) -> dict[str, str]:
+    """The environment: the absolute folders of PATH, and ``more``.
+
+    A relative folder of PATH would be one of the tree that is checked.
+    """
+    folders = [each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(each).is_absolute()]
+    return {"PATH": os.pathsep.join(folders), "LC_ALL": "C.UTF-8", **more}

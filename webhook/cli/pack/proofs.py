@@ -60,7 +60,7 @@ def placed(tables: Iterable[tuple[Document, CasesDocument]], loaded: Catalog) ->
         Placed(
             f"{document.source}:{document.line_of('cases', index)}",
             document.source,
-            loaded.kinds[GroupVersionKind(table.target.group, table.target.version, table.target.kind)],
+            loaded.kinds[table.target.gvk],
             case,
         )
         for document, table in tables

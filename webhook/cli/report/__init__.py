@@ -18,11 +18,7 @@ BY_FILE: Final = ("github", "gitlab")
 def rendered(report: Report, form: str, failing: Collection[Severity]) -> Iterator[str]:
     """The report in a format, as lines or as one text; findings of a severity in ``failing`` are failures."""
     # Each is loaded when it is asked for: together they take 10 ms, and most reports are text.
-    if form in BY_FILE:
-        from webhook.cli.report import cisystems  # noqa: PLC0415
-
-        yield from cisystems.github(report) if form == "github" else [cisystems.gitlab(report)]
-    elif form == "junit":
+    if form == "junit":
         from webhook.cli.report import junit  # noqa: PLC0415
 
         yield junit.render(report, failing)
@@ -33,4 +29,7 @@ def rendered(report: Report, form: str, failing: Collection[Severity]) -> Iterat
     else:
         from webhook.cli.report import machine  # noqa: PLC0415
 
-        yield machine.render(report)
+        if form == "github":
+            yield from machine.github(report)
+        else:
+            yield machine.gitlab(report) if form == "gitlab" else machine.render(report)

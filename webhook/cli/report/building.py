@@ -13,6 +13,7 @@ from webhook.cli.manifests import Outcomes
 from webhook.cli.report.omitted import Known, kept, without_consequences
 from webhook.cli.report.report import Report
 from webhook.cli.report.templates import Templates
+from webhook.facts.nodes import items, mapping
 from webhook.library.findings import Finding, findings_of
 from webhook.library.review import ReviewedManifest
 from webhook.library.unknown import is_encrypted, substitutes, variables_of
@@ -75,22 +76,15 @@ def _values_of_charts(documents: Sequence[Document]) -> Iterator[Problem]:
 
 def _has_values(value: Mapping[str, Any]) -> bool:
     """Whether an object of Flux or Argo CD gives values to a chart."""
-    spec = value.get("spec")
-    if not isinstance(spec, dict):
-        return False
+    spec = mapping(value, "spec")
     if str(value["apiVersion"]).startswith("helm.toolkit.fluxcd.io/"):
         return bool(spec.get("values"))
     if not str(value["apiVersion"]).startswith("argoproj.io/"):
         return False
     if value["kind"] == "ApplicationSet":
-        template = spec.get("template")
-        spec = template.get("spec") if isinstance(template, dict) else None
-    if not isinstance(spec, dict):
-        return False
-    sources = spec.get("sources")
-    every = [spec.get("source"), *(sources if isinstance(sources, list) else ())]
-    charts = [each.get("helm") for each in every if isinstance(each, dict)]
-    return any(isinstance(each, dict) and (each.get("valuesObject") or each.get("values")) for each in charts)
+        spec = mapping(spec, "template", "spec")
+    charts = [mapping(source, "helm") for source in (spec.get("source"), *items(spec, "sources"))]
+    return any(chart.get("valuesObject") or chart.get("values") for chart in charts)
 
 
 def _note(documents: Sequence[Document], what: str) -> Problem:

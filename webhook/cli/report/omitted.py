@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from webhook.admission import Cause, Warn
 from webhook.cli.report.codes import Codes, all_codes, codes_in, unknown
+from webhook.facts.nodes import text
 from webhook.ground.fieldpath import field_keys
 from webhook.library.apiserver import placed
 from webhook.library.findings import Finding, Severity
@@ -51,10 +52,7 @@ def _beside(place: Place, comments: dict[int, frozenset[str]]) -> frozenset[str]
 
 
 def _annotated(document: Document) -> frozenset[str]:
-    metadata = document.value.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    text = annotations.get(ANNOTATION) if isinstance(annotations, dict) else None
-    return frozenset(codes_in(text)) if isinstance(text, str) else frozenset()
+    return frozenset(codes_in(text(document.value, "metadata", "annotations", ANNOTATION)))
 
 
 def _comments(document: Document) -> dict[int, frozenset[str]]:

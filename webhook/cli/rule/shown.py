@@ -12,8 +12,9 @@ from webhook.admission import GroupVersionKind
 from webhook.admission.stamp import ANNOTATION
 from webhook.catalog import Catalog, KnownKind, forms
 from webhook.cli.cases import Case, is_about, written
+from webhook.cli.dumping import Plain
 from webhook.cli.rule.repairs import Example, needed_objects, run_example, said
-from webhook.cli.test import read_cases
+from webhook.cli.test import tables
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.policy import Action, DefaultRule, ValidationRule
 from webhook.policy.ranges import Range
@@ -120,11 +121,9 @@ def example_of(form: RuleForm, loaded: Catalog, known_repairs: Iterable[Repair] 
 
 def repairs(apis: Iterable[str], loaded: Catalog, code: str = "") -> Iterator[Repair]:
     """Each code that a case of these APIs has a repair for; with a ``code``, from the files alone that name it."""
-    for document in read_cases([loaded.packs[api].folder for api in apis], loaded, code):
-        target = document.target
-        gvk = GroupVersionKind(target.group, target.version, target.kind)
-        for case in document.cases:
-            yield from ((repaired, case, gvk) for repaired in case.repairs)
+    for _, table in tables([loaded.packs[api].folder for api in apis], loaded, naming=code):
+        for case in table.cases:
+            yield from ((repaired, case, table.target.gvk) for repaired in case.repairs)
 
 
 class Shown(NamedTuple):
@@ -186,12 +185,5 @@ def _own(obj: Mapping[str, Any]) -> dict[str, Any]:
 
 def yaml_of(*objects: Mapping[str, Any]) -> str:
     """Objects as they are written to a file."""
-    texts = (yaml.dump(each, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=100) for each in objects)
+    texts = (yaml.dump(each, Dumper=Plain, sort_keys=False, allow_unicode=True, width=100) for each in objects)
     return "---\n".join(texts).rstrip()
-
-
-class _Plain(yaml.SafeDumper):
-    """Without anchors: a value that stands twice is written twice."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the method of the base class
-        return True

@@ -16,10 +16,9 @@ from webhook.cli.input.flags import FAILING, add_output, add_paths, add_rules
 from webhook.cli.report import BY_FILE, FORMATS, rendered, text
 from webhook.cli.report.codes import known_codes
 from webhook.cli.report.text import Style
-from webhook.cli.scan import openreports, table
-from webhook.cli.scan.cluster import Cluster
-from webhook.cli.scan.files import Files
+from webhook.cli.scan import table
 from webhook.cli.scan.judging import Scan, Source
+from webhook.cli.scan.sources import Cluster, Files
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.cli.terminal import terminal_width
 from webhook.cluster import Reader
@@ -70,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         raise SettingsError([Problem("--output", "", wrong)])
     else:
         source = Cluster(Reader(connected(options)), rules, kinds, options.namespace)
-    scan = Scan(source, known_codes(options.ignore, source.codes))
+    scan = Scan(source, known_codes(options.ignore, source.rules.shipped.codes))
     failing = FAILING[options.fail_on or "error"]
     _print(scan, options, failing)
     if not options.quiet:
@@ -105,7 +104,7 @@ def _kinds(words: Iterable[str], rules: Ruling) -> Collection[str]:
 def _print(scan: Scan, options: argparse.Namespace, failing: Collection[Severity]) -> None:
     style = Style.of(options.color, sys.stdout)
     if options.output == "openreports":
-        openreports.write(scan.judged(), scan.rules, sys.stdout)
+        table.write_reports(scan.judged(), scan.rules, sys.stdout)
     elif options.output == "table":
         for line in table.lines(scan.judged(), style, verbose=options.verbose, width=terminal_width()):
             print(line)

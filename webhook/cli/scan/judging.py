@@ -50,10 +50,6 @@ class Source(Protocol):
 
     def objects(self) -> Iterator[StoredObject]: ...
 
-    def codes(self) -> frozenset[str]:
-        """The codes of all rules."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -110,7 +106,7 @@ class Scan:
             verdict = Verdict((), (), Standing.VOID, {})
         causes = (*each.causes, *(cause for cause in verdict.causes if cause not in each.causes))
         all_found = findings_of(each.document, causes, verdict.warnings)
-        findings, count = kept(all_found, each.document, self._ignored, self._source.codes)
+        findings, count = kept(all_found, each.document, self._ignored, self.rules.shipped.codes)
         self.counts["ignored"] += count
         warnings = tuple(each_ for each_ in verdict.warnings if Finding.of_warning(each_, each.document) in findings)
         verdict = verdict._replace(causes=causes, warnings=warnings)

@@ -1,14 +1,21 @@
-"""The findings of a scan as a table, a few hundred rows at a time."""
+"""The findings of a scan: as a table, a few hundred rows at a time, or as reports of OpenReports.
+
+There is one report for each object, the same that the reconciler keeps.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TextIO
 
+from reconciler import NORMALISED, Condition, owned, report
+from webhook.cli.dumping import dumped
 from webhook.cli.output import printable
 from webhook.cli.report.text import Style
 from webhook.cli.scan.judging import Judged
 from webhook.cli.terminal import aligned
+from webhook.cluster import APIResource
+from webhook.engine import Ruling
 from webhook.library.findings import Severity
 
 _ROWS: Final = 200
@@ -59,3 +66,24 @@ def _aligned(rows: list[_Row], widths: list[int], style: Style, width: int | Non
         return style.paint(colour, cell) if colour else cell
 
     yield from aligned(rows, width, widths, painted)
+
+
+_GROUP: Final = ("openreports.io", "v1alpha1")
+_REPORT: Final = APIResource(*_GROUP, "reports", "Report")
+_CLUSTER_REPORT: Final = APIResource(*_GROUP, "clusterreports", "ClusterReport", False)
+
+
+def write_reports(judged: Iterable[Judged], rules: Ruling, file: TextIO) -> None:
+    """Write a YAML document for each object with findings."""
+    for each in judged:
+        found = _report(each, rules)
+        if found is not None:
+            file.write(dumped(found))
+
+
+def _report(each: Judged, rules: Ruling) -> dict[str, Any] | None:
+    obj = each.value
+    resource = _REPORT if obj["metadata"].get("namespace") else _CLUSTER_REPORT
+    condition = Condition(NORMALISED, each.verdict.clean, "", "")
+    found = report(resource, obj, each.verdict, condition, rules.because(obj))
+    return None if found is None else owned(found, obj)

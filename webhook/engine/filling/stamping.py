@@ -15,23 +15,23 @@ from webhook.admission import Cause, Decision, Warn
 from webhook.admission.stamp import ANNOTATION, Stamp, canonical
 from webhook.catalog import Catalog
 from webhook.engine.filling.defaulting import Normalised, normalise
-from webhook.engine.judgement import Judgement, judge
+from webhook.engine.judgement import RatchetedDecision, judge
 from webhook.engine.review import ObjectReview
 from webhook.policy import Profile
 
 FIELD = f"metadata.annotations[{ANNOTATION}]"
 
 
-def tolerated(judgement: Judgement, review: ObjectReview) -> tuple[Cause, ...]:
-    """What is wrong with an object that ratcheting alone lets pass; ``judgement`` is of the same review.
+def tolerated(judged: RatchetedDecision, review: ObjectReview) -> tuple[Cause, ...]:
+    """What is wrong with an object that ratcheting alone lets pass; ``judged`` is of the same review.
 
     Its stamp matches nothing, so a reader of stamped objects never acts on it. The stored stamp does not help: it may
     have been forged while the gate was missed.
     """
     if not review.options.profile.denies:
         return ()
-    if judgement.hidden or not judgement.spared:
-        return judgement.hidden
+    if judged.hidden or not judged.spared:
+        return judged.hidden
     return judge(review.as_created()).decision.causes
 
 
@@ -53,15 +53,15 @@ def stamped(obj: dict[str, Any], stamp: Stamp) -> dict[str, Any]:
     return {**obj, "metadata": {**metadata, "annotations": {**(annotations or {}), ANNOTATION: text}}}
 
 
-def with_checked_stamp(judgement: Judgement, review: ObjectReview) -> Decision:
+def with_checked_stamp(judged: RatchetedDecision, review: ObjectReview) -> Decision:
     """The decision with what is wrong with the stamp: a cause under strict, else a warning."""
-    decision, options = judgement.decision, review.options
+    decision, options = judged.decision, review.options
     if review.kind.foreign or decision.causes or options.written(review.request):
         return decision
     stamp = _new_claim(review)
     if stamp is None:
         return decision
-    why = _falsehood(stamp, judgement, review)
+    why = _falsehood(stamp, judged, review)
     if why and options.profile is Profile.STRICT:
         return replace(decision, causes=(Cause(FIELD, "FieldValueForbidden", f"Forbidden: {why}"),))
     why = why or _label_mismatch(stamp, review)
@@ -76,7 +76,7 @@ def _new_claim(review: ObjectReview) -> Stamp | None:
     return None if old is not None and Stamp.read(old) == stamp and stamp.matches(old) else stamp
 
 
-def _falsehood(stamp: Stamp, judgement: Judgement, review: ObjectReview) -> str:
+def _falsehood(stamp: Stamp, judged: RatchetedDecision, review: ObjectReview) -> str:
     """Why ``mutate`` would not have written the stamp; empty if it would."""
     start, end = "is not the stamp that Modelgate writes for this object: ", "; remove the annotation and apply again"
     if review.too_large is not None:
@@ -86,7 +86,7 @@ def _falsehood(stamp: Stamp, judgement: Judgement, review: ObjectReview) -> str:
         return f"{start}defaults are missing{end}"
     if canonical(result.recorded) != canonical(stamp.defaulted):
         return f"{start}its record of defaults is wrong{end}"
-    if tolerated(judgement, review):
+    if tolerated(judged, review):
         return f"{start}the object is invalid, and only passes because it is stored like this{end}"
     return ""
 

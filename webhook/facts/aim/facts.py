@@ -1,18 +1,24 @@
-"""AIM: the facts of its kinds, and field names of other releases, which users copy from older or newer documents."""
+"""AIM: the facts of its kinds, what they read, and what is shown of the parts of a service.
+
+Users copy field names of other releases from older or newer documents: they are found, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.aim.health import failed_caches, lacks_token, larger_source, same_source, uncached
 from webhook.facts.aim.lookup import (
+    CACHE_STORAGE,
+    CONFIG_STORAGE,
     CONFIGS,
     DEFAULT_CONFIG,
     GROUP,
     IMAGES,
+    TEMPLATE_STORAGE,
     TEMPLATES,
     config_of,
     find,
@@ -20,10 +26,10 @@ from webhook.facts.aim.lookup import (
     similar,
 )
 from webhook.facts.aim.resources import gpu_model, models_on_nodes
-from webhook.facts.aim.routing import template_error
-from webhook.facts.aim.servicefacts import RESOLVED, ROUTE
-from webhook.facts.aim.storage import CACHE_STORAGE, CONFIG_STORAGE, TEMPLATE_STORAGE
-from webhook.facts.fact import BOOLEAN, STRING, STRINGS, Fact, cut_middle, fields
+from webhook.facts.aim.routing import render, template_error
+from webhook.facts.aim.service import RESOLVED, ROUTE, Resolved, resolve_service
+from webhook.facts.aim.template import Origin, Resolution
+from webhook.facts.fact import BOOLEAN, STRING, STRINGS, Fact, Knowledge, Table, cut_middle, fields
 from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
 from webhook.facts.settings import Settings
 
@@ -63,16 +69,18 @@ def _has(spec: dict[str, Any], path: str) -> bool:
 
 
 def _config(obj: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    return _config_in(namespace_of(obj), obj, view)
+
+
+def _config_in(namespace: str, obj: dict[str, Any], view: ClusterView) -> dict[str, Any]:
     name = trimmed(obj, "spec", "runtimeConfigName") or DEFAULT_CONFIG
-    found = config_of(view, namespace_of(obj), name)
+    found = config_of(view, namespace, name)
     return {"found": found is not None, "missing": found is None and name != DEFAULT_CONFIG}
 
 
 def _cluster_template_config(template: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
     """A cluster template looks for its runtime config in the operator's namespace."""
-    name = trimmed(template, "spec", "runtimeConfigName") or DEFAULT_CONFIG
-    found = config_of(view, settings.aim_namespace, name)
-    return {"found": found is not None, "missing": found is None and name != DEFAULT_CONFIG}
+    return _config_in(settings.aim_namespace, template, view)
 
 
 def _precision(_: dict[str, Any], __: ClusterView, settings: Settings) -> bool:
@@ -209,3 +217,78 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "renamed": _names(CONFIG_FIELDS),
     },
 }
+
+
+def _parts_of_service(service: dict[str, Any], view: ClusterView, settings: Settings) -> Iterator[Table]:
+    """The objects that an AIMService is made of, and where each of them is named."""
+    found = resolve_service(service, view, choose=settings.aim_auto_selection)
+    rows = [_template_row(found.template), *_image_rows(service, found), _config_row(service, found)]
+    routing = found.routing
+    if not routing.enabled:
+        rows.append(("route", "none", "routing is not enabled"))
+    else:
+        where = "routing of the service" if routing.own else "routing of the runtime config"
+        path = render(routing.template, service) if routing.template else None
+        shown = "/<namespace>/<uid>" if path is None else path.path or path.error
+        rows.append(("route", shown, f"{where}, template {routing.template!r}" if routing.template else where))
+    for part in ("requests", "limits"):
+        amounts = mapping(found.resources, part)
+        if amounts:
+            shown = ", ".join(f"{key}={value}" for key, value in sorted(amounts.items()))
+            rows.append((f"resources.{part}", shown, "service over template over image"))
+    yield Table("what the service is made of", ("part", "value", "from"), tuple(rows))
+
+
+def _template_row(found: Resolution) -> tuple[str, str, str]:
+    origin = {
+        Origin.EXPLICIT: "spec.templateRef",
+        Origin.DEFAULT: "the image's default template",
+        Origin.SELECTED: "selected among the image's templates",
+        Origin.NONE: "not named",
+    }[found.origin]
+    if found.template is not None:
+        return "template", f"{found.template.kind} {found.template.name}", origin
+    if found.makes:
+        return "template", f"{found.name} (the operator makes it of {found.base} and the overrides)", origin
+    return "template", found.error or f"{found.name} (not found)", origin
+
+
+def _image_rows(service: dict[str, Any], found: Resolved) -> Iterator[tuple[str, str, str]]:
+    named = trimmed(service, "spec", "aimImageName")
+    origin = "spec.aimImageName" if found.image and found.image.name == named else "the template's aimImageName"
+    if found.image is None:
+        yield "image", f"{named} (not found)" if named else "none", "spec.aimImageName"
+        return
+    yield "image", f"{found.image.kind} {found.image.name}: {trimmed(found.image.spec, 'image')}", origin
+
+
+def _config_row(service: dict[str, Any], found: Resolved) -> tuple[str, str, str]:
+    spec = mapping(service, "spec")
+    origin = "spec.runtimeConfigName" if trimmed(spec, "runtimeConfigName") else "the template, or the name default"
+    if found.config is None:
+        return "runtime config", f"{found.config_name} (not found in {namespace_of(service)} or the cluster)", origin
+    return "runtime config", f"{found.config.kind} {found.config.name}", origin
+
+
+_SERVICE: Final = Kind(GROUP, "AIMService")
+_WATCHED: Final = (
+    "AIMClusterImage",
+    "AIMClusterRuntimeConfig",
+    "AIMClusterServiceTemplate",
+    "AIMImage",
+    "AIMModelCache",
+    "AIMRuntimeConfig",
+    "AIMService",
+    "AIMServiceTemplate",
+    "AIMTemplateCache",
+)
+_CHOSEN: Final = ("template.name", "template.kind", "template.image", "config.name", "routing.path")
+
+KNOWLEDGE: Final = Knowledge(
+    FACTS,
+    watched=frozenset(
+        [*(Kind(GROUP, kind) for kind in _WATCHED), Kind("", "Node"), Kind("storage.k8s.io", "StorageClass")]
+    ),
+    explanations={_SERVICE: _parts_of_service},
+    choices={(_SERVICE, "resolved"): _CHOSEN},
+)

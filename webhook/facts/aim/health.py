@@ -11,10 +11,9 @@ from decimal import Decimal
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.aim.lookup import GROUP, Found, templates_for
+from webhook.facts.aim.lookup import GROUP, cache_storage, templates_for
 from webhook.facts.aim.resources import amount
-from webhook.facts.aim.storage import cache_storage
-from webhook.facts.nodes import at, items, name_of, text, trimmed
+from webhook.facts.nodes import Referent, at, items, name_of, text, trimmed
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ class Health:
     sources: bool = False
 
 
-def health_of(template: Found | None) -> Health:
+def health_of(template: Referent | None) -> Health:
     if template is None:
         return Health()
     conditions = items(template.object, "status", "conditions")
@@ -43,7 +42,7 @@ _NAMES: Final = frozenset({"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH"
 """The variables in which huggingface_hub looks for a token."""
 
 
-def lacks_token(image: Found | None, *specs: Any) -> bool:
+def lacks_token(image: Referent | None, *specs: Any) -> bool:
     """Whether an image requires a token, and no ``env`` or ``caching.env`` of the specifications contains one."""
     if image is None or at(image.object, "status", "imageMetadata", "model", "hfTokenRequired") is not True:
         return False
@@ -60,7 +59,7 @@ def template_cache(view: ClusterView, namespace: str, template: str) -> dict[str
     return next((cache for cache in caches if template and trimmed(cache, "spec", "templateRef") == template), None)
 
 
-def failed_caches(view: ClusterView, namespace: str, template: Found | None, storage_class: str) -> list[str]:
+def failed_caches(view: ClusterView, namespace: str, template: Referent | None, storage_class: str) -> list[str]:
     """The failed AIMModelCaches of a template's models, for models without a better cache."""
     if template is None:
         return []
@@ -68,7 +67,7 @@ def failed_caches(view: ClusterView, namespace: str, template: Found | None, sto
     return [name_of(cache) for cache in best if cache and _status(cache) == "Failed"]
 
 
-def uncached(view: ClusterView, namespace: str, template: Found | None, storage_class: str) -> bool:
+def uncached(view: ClusterView, namespace: str, template: Referent | None, storage_class: str) -> bool:
     """Whether a model of a template lacks an AIMModelCache, so that the operator creates one with a volume."""
     best = _best_of(view, namespace, template, storage_class) if template else []
     return not best or None in best
@@ -99,7 +98,7 @@ def larger_source(cache: dict[str, Any], view: ClusterView) -> dict[str, str]:
     return {"size": "", "template": ""}
 
 
-def _best_of(view: ClusterView, namespace: str, template: Found, storage_class: str) -> list[dict[str, Any] | None]:
+def _best_of(view: ClusterView, namespace: str, template: Referent, storage_class: str) -> list[dict[str, Any] | None]:
     """The best cache of each known model of a template."""
     sources = (trimmed(source, "sourceUri") for source in items(template.object, "status", "modelSources"))
     return [_best(view, namespace, source, storage_class) for source in sources]

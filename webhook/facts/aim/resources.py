@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.aim.lookup import Found
-from webhook.facts.nodes import at, mapping, trimmed
+from webhook.facts.nodes import Referent, at, mapping, trimmed
 from webhook.golang import quantity
 from webhook.golang.errors import GoError
 
@@ -30,7 +29,7 @@ def effective_resources(
     return {**chosen, **{part: {GPU: gpus, **mapping(chosen, part)} for part in ("requests", "limits")}}
 
 
-def profile_gpus(template: Found | None) -> int:
+def profile_gpus(template: Referent | None) -> int:
     """The number of GPUs of a template's discovered profile, 0 if it is unknown."""
     value = at(template.object, "status", "profile", "metadata", "gpu_count") if template else None
     return value if isinstance(value, int) and not isinstance(value, bool) else 0

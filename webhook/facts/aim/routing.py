@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.aim.expression import Missing, Unreadable, Value, evaluate
-from webhook.facts.aim.lookup import GROUP, Found, config_of
-from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
+from webhook.facts.aim.lookup import GROUP, config_of
+from webhook.facts.nodes import Referent, at, mapping, name_of, namespace_of, trimmed
 
 LONGEST: Final = 200
 """The maximum length of a path, in bytes. The operator's message calls them characters."""
@@ -97,7 +97,7 @@ class Routing:
     template: str = ""
 
 
-def effective_routing(service: dict[str, Any], config: Found | None) -> Routing:
+def effective_routing(service: dict[str, Any], config: Referent | None) -> Routing:
     """Merge the routing of a service over its runtime config. Even a defaulted ``enabled`` of the service applies."""
     own, base = at(service, "spec", "routing"), mapping(config.spec, "routing") if config else {}
     mine = own if isinstance(own, dict) else {}

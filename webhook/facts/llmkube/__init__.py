@@ -1,11 +1,8 @@
 """Facts for the rules of LLMKube: values that take Python to compute from an object."""
 
-from webhook.facts.llmkube.facts import FACTS, KNOWLEDGE
-from webhook.facts.llmkube.gpu import LayerSplit, accelerator_resource, parse_layer_split
+from webhook.facts.llmkube.facts import FACTS, KNOWLEDGE, LayerSplit, accelerator_resource, parse_layer_split
 from webhook.facts.llmkube.source import (
     FileSet,
-    Page,
-    Source,
     SourceKind,
     cache_key,
     classify_page,
@@ -21,8 +18,6 @@ __all__ = [
     "KNOWLEDGE",
     "FileSet",
     "LayerSplit",
-    "Page",
-    "Source",
     "SourceKind",
     "accelerator_resource",
     "cache_key",

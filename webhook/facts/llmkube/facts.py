@@ -5,16 +5,79 @@ Rules by data cannot look up another object, nor tell the kinds of a source.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.fact import BOOLEAN, INTEGER, INTEGERS, STRING, STRINGS, Fact, fields
-from webhook.facts.knowledge import Fetched, Knowledge
-from webhook.facts.llmkube.gpu import parse_layer_split
+from webhook.facts.fact import BOOLEAN, INTEGER, INTEGERS, STRING, STRINGS, Fact, Fetched, Knowledge, fields
 from webhook.facts.llmkube.source import classify_page, parse_source
 from webhook.facts.names import first_shard, missing_shards, quantization_named, quantization_of
-from webhook.facts.nodes import at, mapping, name_of, namespace_of, text, whole
+from webhook.facts.nodes import mapping, name_of, namespace_of, text, texts, whole
+
+_RESOURCES: Final = {"rocm": "amd.com/gpu", "intel": "gpu.intel.com/i915", "vulkan": "devic.es/dri-render"}
+_RANGE: Final = re.compile(r"\s*\+?([0-9]+)\s*-\s*\+?([0-9]+)\s*\Z")
+_INT64: Final = 2**63 - 1
+_DIGITS: Final = 19  # of _INT64; Python's int raises ValueError for thousands of digits
+
+
+def accelerator_resource(accelerator: str, resource_name: str = "") -> str:
+    """Return the extended resource whose presence on a node makes the accelerator ready, or "" if none is needed.
+
+    For vulkan that of the API document, for Intel's GPUs, too.
+    """
+    if accelerator in {"", "cpu", "metal"}:
+        return ""
+    if resource_name.strip():
+        return resource_name.strip()
+    return _RESOURCES.get(accelerator, "nvidia.com/gpu")
+
+
+class LayerSplit(NamedTuple):
+    """Ranges of layers, one per GPU.
+
+    ``error`` names an invalid range; the operator then silently splits evenly. ``overlaps`` are
+    pairs of ranges that share a layer. ``gaps`` are ranges of layers that no GPU has.
+    """
+
+    error: str
+    overlaps: list[str]
+    gaps: list[str]
+
+
+def parse_layer_split(ranges: Sequence[str]) -> LayerSplit:
+    """Parse ``["0-15", "16-31"]``: first and last layer, both inclusive, with optional spaces around them."""
+    spans, overlaps, gaps = [], [], []
+    for given in ranges:
+        if (span := _range(given)) is None:
+            return LayerSplit(f"not a range of layers: {given!r}", [], [])
+        spans.append(span)
+    first, last = 0, -1  # the range with the highest end so far
+    for start, end in sorted(spans):
+        if start <= last:
+            overlaps.append(f"{first}-{last} and {start}-{end}")
+        elif start > last + 1:
+            gaps.append(f"{last + 1}-{start - 1}")
+        if end > last:
+            first, last = start, end
+    return LayerSplit("", overlaps, gaps)
+
+
+def _range(text: str) -> tuple[int, int] | None:
+    """Parse one range, or return None. The operator splits at the first hyphen and parses two int64 with Go's Atoi."""
+    match = _RANGE.match(text)
+    if match is None:
+        return None
+    start, end = match.groups()
+    if len(start) < _DIGITS and len(end) < _DIGITS:
+        first, last = int(start), int(end)
+        return (first, last) if first <= last else None
+    digits = [number.lstrip("0") or "0" for number in match.groups()]
+    if max(map(len, digits)) > _DIGITS:
+        return None
+    first, last = map(int, digits)
+    return (first, last) if first <= last <= _INT64 else None
+
 
 _GROUP: Final = "inference.llmkube.dev"
 _MODEL: Final = Kind(_GROUP, "Model")
@@ -35,7 +98,6 @@ def _model(service: dict[str, Any], view: ClusterView) -> dict[str, Any]:
     spec = mapping(found, "spec")
     gpu, source = mapping(spec, "hardware", "gpu"), text(spec, "source")
     count, requested = whole(gpu, "count") or 0, whole(service, "spec", "resources", "gpu") or 0
-    files = at(spec, "files")
     return {
         "found": found is not None,
         "gpus": count if count > 0 else max(requested, 0),
@@ -51,7 +113,7 @@ def _model(service: dict[str, Any], view: ClusterView) -> dict[str, Any]:
         "source": source,
         "kind": str(parse_source(source).kind) if source else "",
         "page": str(classify_page(source)),
-        "files": [each for each in files if isinstance(each, str)] if isinstance(files, list) else [],
+        "files": texts(spec, "files"),
         "mmproj": text(spec, "mmproj"),
         "phase": text(found, "status", "phase"),
         "contextLength": max(whole(found, "status", "gguf", "contextLength") or 0, 0),
@@ -119,8 +181,7 @@ def _page(model: dict[str, Any], _: ClusterView) -> str:
 
 
 def _layer_split(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
-    ranges = at(model, "spec", "hardware", "gpu", "sharding", "layerSplit")
-    split = parse_layer_split([each for each in ranges if isinstance(each, str)] if isinstance(ranges, list) else ())
+    split = parse_layer_split(texts(model, "spec", "hardware", "gpu", "sharding", "layerSplit"))
     return {"overlaps": split.overlaps, "gaps": split.gaps}
 
 
@@ -150,7 +211,7 @@ def _shards(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
     """The shards that ``files`` lacks, whether the source is one shard alone, and the ``first`` shard, if the model is
     given by a later one.
     """
-    files, source = _files(model), _path(model)
+    files, source = texts(model, "spec", "files"), _path(model)
     return {
         "missing": missing_shards(files),
         "alone": not files and bool(missing_shards([source])),
@@ -160,17 +221,12 @@ def _shards(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
 
 def _quantization(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
     """The quantization that the name of the file tells that is the model, and the one that is ``declared``."""
-    files, source = _files(model), _path(model)
+    files, source = texts(model, "spec", "files"), _path(model)
     url = source.rpartition("/")[2] if source.lower().endswith(".gguf") else ""
     return {
         "named": quantization_of(files[0] if files else url),
         "declared": quantization_named(text(model, "spec", "quantization")),
     }
-
-
-def _files(model: dict[str, Any]) -> list[str]:
-    listed = at(model, "spec", "files")
-    return [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
 
 
 def _path(model: dict[str, Any]) -> str:

@@ -1,11 +1,15 @@
 """OME: what the rules of its kinds may know beyond an object's text."""
 
-from webhook.facts.ome.choice import comparison, preferred, selection_of
+from typing import Final
+
+from webhook.cluster.view import Kind
+from webhook.facts.fact import Fetched, Knowledge
+from webhook.facts.nodes import Referent
+from webhook.facts.ome.choice import comparison, preferred, ranking_tables, selection_of
 from webhook.facts.ome.facts import FACTS
-from webhook.facts.ome.knowledge import KNOWLEDGE
-from webhook.facts.ome.lookup import Found, find_model, find_runtime
-from webhook.facts.ome.pods import merged, pods_of_benchmark, pods_of_service
-from webhook.facts.ome.selection import Candidate, Selection, incompatible, select
+from webhook.facts.ome.lookup import find_model, find_runtime
+from webhook.facts.ome.pods import merged, pods_of_benchmark, pods_of_runtime, pods_of_service
+from webhook.facts.ome.selection import incompatible
 from webhook.facts.ome.service import CONFIG, MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, has_full_runner, mode_of
 from webhook.facts.ome.storage import storage_error, storage_scheme
 
@@ -18,22 +22,48 @@ __all__ = [
     "MULTI_NODE",
     "RAW",
     "ROLES",
-    "Candidate",
-    "Found",
-    "Selection",
+    "Referent",
     "base_of",
-    "comparison",
     "find_model",
     "find_runtime",
     "has_full_runner",
     "incompatible",
     "merged",
     "mode_of",
-    "pods_of_benchmark",
-    "pods_of_service",
     "preferred",
-    "select",
     "selection_of",
     "storage_error",
     "storage_scheme",
 ]
+
+_GROUP: Final = "ome.io"
+_SERVICE: Final = Kind(_GROUP, "InferenceService")
+_WATCHED: Final = (
+    "BaseModel",
+    "ClusterBaseModel",
+    "ClusterServingRuntime",
+    "FineTunedWeight",
+    "InferenceService",
+    "ServingRuntime",
+)
+_CLAIMS: Final = ("ResourceClaim", "ResourceClaimTemplate")
+
+KNOWLEDGE: Final = Knowledge(
+    FACTS,
+    watched=frozenset(Kind(_GROUP, kind) for kind in _WATCHED),
+    fetched=frozenset(
+        [
+            Fetched(Kind("", "ConfigMap"), CONFIG),
+            Fetched(Kind("", "PersistentVolumeClaim")),
+            *(Fetched(Kind("resource.k8s.io", kind)) for kind in _CLAIMS),
+        ]
+    ),
+    wholes={
+        "InferenceService": pods_of_service,
+        "BenchmarkJob": pods_of_benchmark,
+        **dict.fromkeys(("ServingRuntime", "ClusterServingRuntime"), pods_of_runtime),
+    },
+    comparisons={_SERVICE: comparison},
+    explanations={_SERVICE: ranking_tables},
+    choices={(_SERVICE, "model"): ("name", "kind"), (_SERVICE, "runtime"): ("name", "kind")},
+)

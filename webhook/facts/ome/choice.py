@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.nodes import at, items, mapping, namespace_of, text
+from webhook.facts.fact import Table
+from webhook.facts.nodes import Referent, at, items, mapping, namespace_of, text
 from webhook.facts.ome.formats import FACETS, Facets, facets_of, lenient_fits, matches, may_match
-from webhook.facts.ome.lookup import Found, RuntimeIndex, find_model, runtimes_for
+from webhook.facts.ome.lookup import RuntimeIndex, find_model, runtimes_for
 from webhook.facts.ome.notation import SizeRange, range_of
 from webhook.facts.ome.ranking import RANKINGS
 from webhook.facts.ome.selection import Selection, select
@@ -23,7 +24,7 @@ _ANY_SIZE: Final = SizeRange(None, None)
 _READY: Final = "Ready"
 
 
-def awaited(model: Found, ranked: Sequence[tuple[Found, int]], view: ClusterView, namespace: str) -> str:
+def awaited(model: Referent, ranked: Sequence[tuple[Referent, int]], view: ClusterView, namespace: str) -> str:
     """The fields of a model that are absent and that decide which runtime is selected; "" if none does.
 
     Args:
@@ -61,7 +62,7 @@ def _of_format(model: Facets, view: ClusterView, namespace: str) -> list[str]:
     return [field for field, is_absent in absent.items() if is_absent and wanted[field]]
 
 
-def _selectable(runtime: Found, model: Facets) -> list[Facets]:
+def _selectable(runtime: Referent, model: Facets) -> list[Facets]:
     """The entries with autoSelect that the model may match later, but does not match now."""
     entries = zip(items(runtime.spec, "supportedModelFormats"), FACETS(runtime.object), strict=True)
     return [
@@ -86,7 +87,7 @@ def _sorts(runtime: dict[str, Any]) -> frozenset[tuple[str, str | None, str | No
 _INDEX: Final = RuntimeIndex(_sorts)
 
 
-def _size_decides(ranked: Sequence[tuple[Found, int]]) -> bool:
+def _size_decides(ranked: Sequence[tuple[Referent, int]]) -> bool:
     """Whether a size can select another runtime than the first.
 
     With a size, the first is the best whose range is the narrowest. Another one is selected for a size that only the
@@ -153,3 +154,25 @@ def comparison(service: dict[str, Any], view: ClusterView, settings: Settings) -
         yield f"{each.runtime.kind} {each.runtime.name}: can be selected (score {each.score})"
     for each in found.excluded:
         yield f"{each.runtime.kind} {each.runtime.name}: {each.reason}"
+
+
+def ranking_tables(service: dict[str, Any], view: ClusterView, settings: Settings) -> Iterator[Table]:
+    """Every runtime for the model of a service, the best first."""
+    name = text(service, "spec", "model", "name")
+    if not name:
+        return
+    found = selection_of(service, view, settings, explain=True)
+    named = at(service, "spec", "runtime", "name")
+    title = f"runtimes for model {name}"
+    if isinstance(named, str):
+        title += f" (not used: the service names {named})"
+    elif found.error and not found.ranked:
+        title += f": {found.error}"
+    elif found.awaits:
+        title += f" (the choice depends on {found.awaits} of the model, which is absent)"
+    rows = [
+        (str(number), each.runtime.name, each.runtime.kind, str(each.score), "selected" if number == 1 else "")
+        for number, each in enumerate(found.ranked, 1)
+    ]
+    rows += [("-", each.runtime.name, each.runtime.kind, "", each.reason) for each in found.excluded]
+    yield Table(title, ("rank", "runtime", "kind", "score", "reason"), tuple(rows))

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.claims import MISSING_CLAIMS, missing_claims
 from webhook.facts.fact import BOOLEAN, INTEGER, STRING, STRINGS, Fact, cut_middle, fields
-from webhook.facts.nodes import at, items, mapping, namespace_of, text, whole
+from webhook.facts.nodes import Referent, at, items, mapping, namespace_of, text, texts, whole
 from webhook.facts.ome.choice import preferred, selection_of
-from webhook.facts.ome.lookup import Found, find_model, find_runtime
+from webhook.facts.ome.lookup import MISSING_CLAIMS, find_model, find_runtime, missing_claims
 from webhook.facts.ome.notation import DEFAULTS, prometheus_error, query_error, range_of, scenario_fits
 from webhook.facts.ome.runtimes import (
     configuration_error,
@@ -96,7 +95,7 @@ def _ports(runtime: Any) -> bool:
     return any(items(each, "ports") for each in containers)
 
 
-def _described(found: Found | None) -> dict[str, Any]:
+def _described(found: Referent | None) -> dict[str, Any]:
     return {
         "found": found is not None,
         "kind": found.kind if found else "",
@@ -117,8 +116,7 @@ def _migration(service: dict[str, Any], view: ClusterView, settings: Settings) -
 
 def _weights(service: dict[str, Any], view: ClusterView) -> dict[str, list[str]]:
     """The referenced fine-tuned weights that do not exist, are of another model (with that model), or are disabled."""
-    named = at(service, "spec", "model", "fineTunedWeights")
-    names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    names = texts(service, "spec", "model", "fineTunedWeights")
     weights = {name: view.get(Kind("ome.io", "FineTunedWeight"), "", name) for name in names}
     model, namespace = text(service, "spec", "model", "name"), namespace_of(service)
     bases = {name: mapping(weight, "spec", "baseModelRef") for name, weight in weights.items() if weight is not None}

@@ -11,10 +11,10 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.knowledge import Whole, Wholes
-from webhook.facts.nodes import at, items, mapping, namespace_of, text
+from webhook.facts.fact import Whole, Wholes
+from webhook.facts.nodes import Referent, at, items, mapping, namespace_of, text
 from webhook.facts.ome.choice import preferred
-from webhook.facts.ome.lookup import Found, find_runtime
+from webhook.facts.ome.lookup import find_runtime
 from webhook.facts.ome.service import MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, mode_of
 from webhook.facts.settings import Settings
 
@@ -134,7 +134,7 @@ def pods_of_service(service: Json, view: ClusterView, settings: Settings) -> Who
     return Wholes(_pods_over(runtime, spec), runtime.object, mode)
 
 
-def _pods_over(runtime: Found, spec: Json) -> Iterator[Whole]:
+def _pods_over(runtime: Referent, spec: Json) -> Iterator[Whole]:
     origin, volumes = f'{runtime.kind} "{runtime.name}"', (text(spec, "model", "name"), FINE_TUNED)
     for role in ROLES:
         if isinstance(spec.get(role), dict):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from webhook.facts.nodes import Memo, items, text, whole
+from webhook.facts.nodes import Memo, Referent, items, text, whole
 from webhook.facts.ome.formats import (
     FACETS,
     Facets,
@@ -19,7 +19,6 @@ from webhook.facts.ome.formats import (
     supported,
     unsupported,
 )
-from webhook.facts.ome.lookup import Found
 from webhook.facts.ome.notation import range_of, version_fits
 from webhook.facts.settings import Behaviour
 
@@ -37,15 +36,15 @@ class Ranking:
     sorts: Callable[[dict[str, Any]], frozenset[Hashable]]
     supports: Callable[[Facets, Sequence[Facets]], bool]
     reason: Callable[[Facets, Sequence[Facets]], str]
-    chosen: Callable[[Facets, Found], list[dict[str, Any]]]
-    rank: Callable[[Any, Found, int], tuple[Any, ...]]
+    chosen: Callable[[Facets, Referent], list[dict[str, Any]]]
+    rank: Callable[[Any, Referent, int], tuple[Any, ...]]
     scored: bool = True
 
 
 # The decisions of upstream's newest code
 
 
-def _head_chosen(_: Facets, runtime: Found) -> list[dict[str, Any]]:
+def _head_chosen(_: Facets, runtime: Referent) -> list[dict[str, Any]]:
     """All entries except ``autoSelect: false``, if any entry has ``true``, even an entry for other models."""
     entries = items(runtime.spec, "supportedModelFormats")
     if not any(entry.get("autoSelect") is True for entry in entries):
@@ -53,7 +52,7 @@ def _head_chosen(_: Facets, runtime: Found) -> list[dict[str, Any]]:
     return [entry for entry in entries if entry.get("autoSelect") is not False]
 
 
-def _head_rank(model: Any, runtime: Found, score: int) -> tuple[Any, ...]:
+def _head_rank(model: Any, runtime: Referent, score: int) -> tuple[Any, ...]:
     """If the model has a size, a runtime without a range comes first, then the narrowest range."""
     sizes = range_of(runtime.spec)
     width = sizes.width if sizes and text(model, "modelParameterSize") else 0.0
@@ -63,7 +62,7 @@ def _head_rank(model: Any, runtime: Found, score: int) -> tuple[Any, ...]:
 # The decisions of Modelgate
 
 
-def _our_chosen(model: Facets, runtime: Found) -> list[dict[str, Any]]:
+def _our_chosen(model: Facets, runtime: Referent) -> list[dict[str, Any]]:
     """The entries that match the model and have autoSelect."""
     entries = zip(items(runtime.spec, "supportedModelFormats"), FACETS(runtime.object), strict=True)
     return [
@@ -71,7 +70,7 @@ def _our_chosen(model: Facets, runtime: Found) -> list[dict[str, Any]]:
     ]
 
 
-def _our_rank(model: Any, runtime: Found, score: int) -> tuple[Any, ...]:
+def _our_rank(model: Any, runtime: Referent, score: int) -> tuple[Any, ...]:
     """If the model has a size, a matching range comes before no range, and the narrower range first."""
     sizes = range_of(runtime.spec)
     width = sizes.width if sizes and text(model, "modelParameterSize") else math.inf
@@ -92,11 +91,11 @@ def _doc_reason(model: Facets, entries: Sequence[Facets]) -> str:
     return f"model format '{label_of(model)}' not in supported formats {[label_of(entry) for entry in entries]}"
 
 
-def _doc_chosen(_: Facets, runtime: Found) -> list[dict[str, Any]]:
+def _doc_chosen(_: Facets, runtime: Referent) -> list[dict[str, Any]]:
     return [entry for entry in items(runtime.spec, "supportedModelFormats") if entry.get("autoSelect") is True]
 
 
-def _doc_rank(model: Any, runtime: Found, _: int) -> tuple[Any, ...]:
+def _doc_rank(model: Any, runtime: Referent, _: int) -> tuple[Any, ...]:
     """A range before no range, then the priority of the first entry with the (deprecated) format name, then age."""
     name = text(model, "modelFormat", "name")
     entries = items(runtime.spec, "supportedModelFormats")
@@ -106,7 +105,7 @@ def _doc_rank(model: Any, runtime: Found, _: int) -> tuple[Any, ...]:
     return unranged, priority is None, -(priority or 0), _newest_first(runtime), runtime.name
 
 
-def _newest_first(runtime: Found) -> tuple[int, ...]:
+def _newest_first(runtime: Referent) -> tuple[int, ...]:
     """Sort the newest first: creation times have one format, so the negated bytes sort in reverse order."""
     created = text(runtime.object, "metadata", "creationTimestamp")
     return tuple(-byte for byte in created.encode())

@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.nodes import at, items, mapping, namespace_of, text, whole
+from webhook.facts.nodes import Referent, at, items, mapping, namespace_of, text, texts, whole
 from webhook.facts.ome.formats import facets_of, sort_of
-from webhook.facts.ome.lookup import Found, runtimes_for
+from webhook.facts.ome.lookup import runtimes_for
 from webhook.facts.ome.notation import parse_size, parse_version, range_of, version_fits
 from webhook.facts.settings import Behaviour, Settings
 
@@ -66,7 +66,7 @@ def same_priority(runtime: Any, view: ClusterView, settings: Settings) -> str:
         return ""
     spec = mapping(runtime, "spec")
     for other in _others(runtime, view):
-        shared = set(_protocols(spec)) & set(_protocols(other.spec))
+        shared = {*texts(spec, "protocolVersions")} & {*texts(other.spec, "protocolVersions")}
         if not shared or other.disabled or not _same_scope(other, runtime) or _range(spec) != _range(other.spec):
             continue
         for mine in _prioritised(spec):
@@ -75,11 +75,6 @@ def same_priority(runtime: Any, view: ClusterView, settings: Settings) -> str:
                 where = "" if other.cluster_scoped else f" in namespace {namespace_of(runtime)}"
                 return f" {text(mine, 'name')} in the {kinds} {names}{where}"
     return ""
-
-
-def _protocols(spec: Any) -> list[str]:
-    given = at(spec, "protocolVersions")
-    return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
 
 
 def _range(spec: Any) -> tuple[Any, Any] | None:
@@ -128,7 +123,7 @@ def overlaps(runtime: Any, view: ClusterView) -> list[str]:
     return list(dict.fromkeys(_named(runtime, other) for other in found))
 
 
-def _named(runtime: Any, other: Found) -> str:
+def _named(runtime: Any, other: Referent) -> str:
     """Kind and name of another runtime; without the name if it belongs to another namespace."""
     visible = namespace_of(other.object) in {"", namespace_of(runtime)}
     return f"{other.kind} {other.name}" if visible else f"a {other.kind} of a namespace"
@@ -161,14 +156,14 @@ def _ranges_meet(one: Any, other: Any) -> bool:
     return low <= high and first.width == second.width
 
 
-def _others(runtime: Any, view: ClusterView, *, but_itself: bool = True) -> Iterator[Found]:
+def _others(runtime: Any, view: ClusterView, *, but_itself: bool = True) -> Iterator[Referent]:
     kind, name = text(runtime, "kind"), text(runtime, "metadata", "name")
     for other in runtimes_for(view, namespace_of(runtime) or None):
         if not but_itself or (other.kind, other.name) != (kind, name):
             yield other
 
 
-def _same_scope(other: Found, runtime: Any) -> bool:
+def _same_scope(other: Referent, runtime: Any) -> bool:
     return other.kind == text(runtime, "kind")
 
 

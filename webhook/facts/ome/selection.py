@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from webhook.facts.fact import cut_middle
-from webhook.facts.nodes import at, mapping, text, whole
+from webhook.facts.nodes import Referent, at, mapping, text, whole
 from webhook.facts.ome.formats import FACETS, Facets, differences, facets_of, lenient_fits
-from webhook.facts.ome.lookup import Found
 from webhook.facts.ome.notation import range_of
 from webhook.facts.ome.ranking import RANKINGS, Ranking
 from webhook.facts.settings import Behaviour
@@ -39,7 +38,7 @@ REASON: Final = 200
 class Excluded(NamedTuple):
     """A runtime that cannot be selected, and the reason in upstream's words."""
 
-    runtime: Found
+    runtime: Referent
     reason: str
 
 
@@ -52,7 +51,7 @@ class _Near(NamedTuple):
 
 
 def explained(
-    head: str, model: Facets, excluded: Sequence[Excluded], looked_at: Sequence[Found], behaviour: Behaviour
+    head: str, model: Facets, excluded: Sequence[Excluded], looked_at: Sequence[Referent], behaviour: Behaviour
 ) -> str:
     """One message.
 
@@ -98,7 +97,7 @@ def _near(model: Facets, excluded: Excluded, behaviour: Behaviour) -> _Near:
     return _Near((*distance, runtime.cluster_scoped, runtime.name), sort, listed)
 
 
-def _listed(runtime: Found, reason: str, behaviour: Behaviour) -> str:
+def _listed(runtime: Referent, reason: str, behaviour: Behaviour) -> str:
     if behaviour is Behaviour.RECOMMENDED:  # without the internal label of the model
         reason = reason.partition("not in supported formats: ")[2] or reason
     return f"{runtime.name}: {reason}" if behaviour is Behaviour.DOC_ERA else f"{runtime.name} ({reason})"
@@ -134,7 +133,7 @@ class Candidate(NamedTuple):
     ``rank`` orders the runtimes of one scope, the smallest first. Its last part is the name, which decides ties.
     """
 
-    runtime: Found
+    runtime: Referent
     reason: str = ""
     score: int = 0
     rank: tuple[Any, ...] = ()
@@ -168,7 +167,7 @@ class Selection:
 
 def select(
     model: Any,
-    runtimes: Iterable[Found],
+    runtimes: Iterable[Referent],
     namespace: str,
     behaviour: Behaviour,
     accelerators: frozenset[str] = frozenset(),
@@ -210,7 +209,7 @@ def _name(excluded: Excluded) -> str:
     return excluded.runtime.name
 
 
-def _for_model(model: Facets, runtimes: Iterable[Found], ranking: Ranking) -> list[Found]:
+def _for_model(model: Facets, runtimes: Iterable[Referent], ranking: Ranking) -> list[Referent]:
     """The runtimes that match the model. Filter by sort first: of hundreds of runtimes only a few share it."""
     sort = ranking.sort(model)
     near = (runtime for runtime in runtimes if sort in ranking.sorts(runtime.object))
@@ -221,7 +220,7 @@ def _in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda each: (each.runtime.cluster_scoped, each.rank))
 
 
-def incompatible(model: Any, runtime: Found, behaviour: Behaviour) -> str:
+def incompatible(model: Any, runtime: Referent, behaviour: Behaviour) -> str:
     """The reason why a named runtime does not support a model, "" if it does. autoSelect is not required."""
     return _unfit(model, facets_of(model), runtime, RANKINGS[behaviour], frozenset())
 
@@ -237,7 +236,9 @@ def _none(head: str, namespace: str, model: Facets, looked_at: Sequence[Candidat
     return explained(f"{head} in namespace {namespace}", model, excluded, runtimes, behaviour)
 
 
-def _candidate(model: Any, facets: Facets, runtime: Found, ranking: Ranking, accelerators: frozenset[str]) -> Candidate:
+def _candidate(
+    model: Any, facets: Facets, runtime: Referent, ranking: Ranking, accelerators: frozenset[str]
+) -> Candidate:
     if reason := _unfit(model, facets, runtime, ranking, accelerators):
         return Candidate(runtime, reason)
     entries = ranking.chosen(facets, runtime)
@@ -249,7 +250,7 @@ def _candidate(model: Any, facets: Facets, runtime: Found, ranking: Ranking, acc
     return Candidate(runtime, "", score, ranking.rank(model, runtime, score))
 
 
-def _unfit(model: Any, facets: Facets, runtime: Found, ranking: Ranking, accelerators: frozenset[str]) -> str:
+def _unfit(model: Any, facets: Facets, runtime: Referent, ranking: Ranking, accelerators: frozenset[str]) -> str:
     """The reason of the first filter that excludes a runtime, in upstream's order."""
     if runtime.disabled:
         return DISABLED
@@ -263,7 +264,7 @@ def _unfit(model: Any, facets: Facets, runtime: Found, ranking: Ranking, acceler
     return ""
 
 
-def _accelerators(runtime: Found) -> set[Any]:
+def _accelerators(runtime: Referent) -> set[Any]:
     classes = at(runtime.spec, "acceleratorRequirements", "acceleratorClasses")
     return set(classes if isinstance(classes, list) else ())
 

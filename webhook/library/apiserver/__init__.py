@@ -4,7 +4,6 @@ from webhook.library.apiserver.apply import applied, as_applied
 from webhook.library.apiserver.builtin import is_builtin
 from webhook.library.apiserver.definitions import Definitions, is_definition, read_definitions
 from webhook.library.apiserver.receive import (
-    Received,
     kind_of,
     metadata_causes,
     placed,
@@ -15,7 +14,6 @@ from webhook.library.apiserver.receive import (
 
 __all__ = [
     "Definitions",
-    "Received",
     "applied",
     "as_applied",
     "is_builtin",

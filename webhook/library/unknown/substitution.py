@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import yaml
 
+from webhook.facts.nodes import at, items, mapping
 from webhook.manifests.documents import Document, scan_text
 
 Keys = tuple[str | int, ...]
@@ -74,12 +75,10 @@ def _normal(path: Path) -> Path:
 def _values_of(kustomization: Mapping[str, Any], documents: Iterable[Document]) -> Iterator[tuple[str, str]]:
     """The values of one Kustomization: of ConfigMaps first, its own count more. Secrets stay unknown."""
     build = kustomization["spec"]["postBuild"]
-    sources = build.get("substituteFrom")
-    for source in sources if isinstance(sources, list) else ():
-        if isinstance(source, dict) and source.get("kind") == "ConfigMap":
+    for source in items(build, "substituteFrom"):
+        if source.get("kind") == "ConfigMap":
             yield from _data(str(source.get("name")), _namespace(kustomization), documents)
-    own = build.get("substitute")
-    for key, value in own.items() if isinstance(own, dict) else ():
+    for key, value in mapping(build, "substitute").items():
         if isinstance(value, str):
             yield key, value
 
@@ -87,15 +86,13 @@ def _values_of(kustomization: Mapping[str, Any], documents: Iterable[Document]) 
 def _data(name: str, namespace: str, documents: Iterable[Document]) -> Iterator[tuple[str, str]]:
     for document in documents:
         value = document.value
-        metadata, data = value.get("metadata"), value.get("data")
-        named = isinstance(metadata, dict) and metadata.get("name") == name and _namespace(value) in (namespace, "")
-        if value["kind"] == "ConfigMap" and named and isinstance(data, dict):
-            yield from ((key, item) for key, item in data.items() if isinstance(item, str))
+        named = at(value, "metadata", "name") == name and _namespace(value) in (namespace, "")
+        if value["kind"] == "ConfigMap" and named:
+            yield from ((key, item) for key, item in mapping(value, "data").items() if isinstance(item, str))
 
 
 def _namespace(value: Mapping[str, Any]) -> str:
-    metadata = value.get("metadata")
-    return str(metadata.get("namespace") or "") if isinstance(metadata, dict) else ""
+    return str(at(value, "metadata", "namespace") or "")
 
 
 def is_encrypted(text: str) -> bool:
@@ -110,9 +107,8 @@ def variables_of(text: str) -> list[str]:
 
 def substitutes(document: Document) -> bool:
     """Whether an object is a Kustomization of Flux that substitutes variables."""
-    spec = document.value.get("spec")
     is_kustomization = str(document.value.get("apiVersion")).startswith(_FLUX)
-    return is_kustomization and isinstance(spec, dict) and isinstance(spec.get("postBuild"), dict)
+    return is_kustomization and isinstance(at(document.value, "spec", "postBuild"), dict)
 
 
 def prepared(document: Document, values: Values | None = None) -> Document:
@@ -152,9 +148,7 @@ def _unknown(value: Any, at: Keys) -> Iterator[tuple[Keys, str]]:
 
 
 def _opts_out(value: Mapping[str, Any]) -> bool:
-    metadata = value.get("metadata")
-    parts = [metadata.get(part) for part in ("labels", "annotations")] if isinstance(metadata, dict) else []
-    return any(isinstance(part, dict) and part.get(_OPT_OUT) == "disabled" for part in parts)
+    return any(at(value, "metadata", part, _OPT_OUT) == "disabled" for part in ("labels", "annotations"))
 
 
 def _substituted(value: Any, values: Values, depth: int = 0) -> Any:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.cel import Budget
-from webhook.schema.correlate import deep_equal
+from webhook.golang.errors import aggregate
+from webhook.golang.json import deep_equal
 from webhook.schema.default import Steps, copy_json, surround
-from webhook.schema.errors import CoerceError
-from webhook.schema.fielderror import FieldError, invalid
+from webhook.schema.fielderror import CoerceError, FieldError, invalid
 from webhook.schema.node import MISSING, SchemaNode, build
 from webhook.schema.objectmeta.embedded import coerce, validate_embedded
 from webhook.schema.prune import prune
@@ -75,7 +75,7 @@ class _DefaultsCheck:
             return [invalid(path, node.default, f"must result in valid metadata: {error}")]
         errors = validate_embedded(self.root, obj, is_root=True)
         if errors:
-            return [invalid(path, node.default, f"must result in valid metadata: {_aggregate(errors)}")]
+            return [invalid(path, node.default, f"must result in valid metadata: {aggregate(errors)}")]
         return self._values(node, node.default, path)
 
     def _alone(self, node: SchemaNode, path: str, _steps: Steps) -> list[FieldError]:
@@ -113,9 +113,3 @@ class _DefaultsCheck:
                 break
         self.remaining = min(remaining)
         return errors
-
-
-def _aggregate(errors: list[FieldError]) -> str:
-    """``ToAggregate().Error()``: each message once; several messages in brackets."""
-    messages = list(dict.fromkeys(map(str, errors)))
-    return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from webhook.golang.errors import GoError
+from webhook.golang.json import deep_equal
 from webhook.golang.names import dns_1123_subdomain
 from webhook.golang.strconv import quote
 from webhook.golang.url import parse_request_uri
-from webhook.schema.correlate import deep_equal
 from webhook.schema.crd.conversion import bundle_errors, conversion_errors, has_recognised_version
 from webhook.schema.crd.internal import internal_spec
-from webhook.schema.crd.options import SchemaOptions
+from webhook.schema.crd.rules import SchemaOptions
 from webhook.schema.crd.spec import (
     column_errors,
     group_errors,
@@ -118,17 +118,9 @@ class _Spec:
         status = (subresources or {}).get("status") is not None
         options = self._options_of(version)
         errors += validation_errors(version.get("schema"), f"{path}.schema", options, status=status)
-        errors += subresource_errors(version.get("subresources"), f"{path}.subresources")
-        for i, column in enumerate(version.get("additionalPrinterColumns") or ()):
-            errors += column_errors(column, f"{path}.additionalPrinterColumns[{i}]")
-        fields = version.get("selectableFields") or ()
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
-        if fields and schema is None:
-            why = "may only be set when `version.schema.openAPIV3Schema` is not included"
-            errors.append(invalid(f"{path}.selectableFields", "", why))
-        elif fields:
-            errors += selectable_errors(fields, schema, f"{path}.selectableFields", many=self._had_many(version))
-        return errors
+        why = "may only be set when `version.schema.openAPIV3Schema` is not included"
+        return errors + _holder_errors(version, path, schema, why if schema is None else "", self._had_many(version))
 
     def _shared_errors(self) -> list[FieldError]:
         spec, schema = self.spec, self.spec.get("validation")
@@ -136,17 +128,8 @@ class _Spec:
         status = any((holder.get("subresources") or {}).get("status") is not None for holder in holders)
         options = self._options_of({"name": spec["version"]})
         errors = validation_errors(schema, "spec.validation", options, status=status)
-        errors += subresource_errors(spec.get("subresources"), "spec.subresources")
-        for i, column in enumerate(spec.get("additionalPrinterColumns") or ()):
-            errors += column_errors(column, f"spec.additionalPrinterColumns[{i}]")
-        fields = spec.get("selectableFields") or ()
-        if fields and schema is None:
-            why = "may only be set when validations.schema is included"
-            errors.append(invalid("spec.selectableFields", "", why))
-        elif fields:
-            raw = (schema or {}).get("openAPIV3Schema")
-            errors += selectable_errors(fields, raw, "spec.selectableFields", many=self._had_many({}))
-        return errors
+        why = "may only be set when validations.schema is included" if schema is None else ""
+        return errors + _holder_errors(spec, "spec", (schema or {}).get("openAPIV3Schema"), why, self._had_many({}))
 
     def _conversion_errors(self) -> list[FieldError]:
         spec, before = self.spec, self.before
@@ -178,6 +161,17 @@ class _Spec:
         holder: Raw = version or self.spec
         old = self.before if not version else _version_of(self.before or {}, version.get("name"))
         return old is not None and deep_equal(old.get("selectableFields"), holder.get("selectableFields"))
+
+
+def _holder_errors(holder: Raw, path: str, schema: Raw | None, no_fields: str, had_many: bool) -> list[FieldError]:
+    """The errors of subresources, columns and selectable fields. ``no_fields``: why there must be none of the last."""
+    errors = subresource_errors(holder.get("subresources"), f"{path}.subresources")
+    for i, column in enumerate(holder.get("additionalPrinterColumns") or ()):
+        errors += column_errors(column, f"{path}.additionalPrinterColumns[{i}]")
+    fields, own = holder.get("selectableFields") or (), f"{path}.selectableFields"
+    if fields and no_fields:
+        return [*errors, invalid(own, "", no_fields)]
+    return errors + (selectable_errors(fields, schema, own, many=had_many) if fields else [])
 
 
 def _version_of(spec: Raw, name: Any) -> Raw | None:

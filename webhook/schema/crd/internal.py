@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from webhook.golang.json import GoStruct
-from webhook.schema.correlate import deep_equal
+from webhook.golang.json import GoStruct, deep_equal
 
 _SHARED = {
     "subresources": "subresources",

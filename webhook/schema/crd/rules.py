@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from webhook.cel import MAX_REQUEST, Declared, declare
+from webhook.cel import Declared, declare
 from webhook.schema.crd.internal import rule_struct
-from webhook.schema.crd.options import SchemaOptions
+from webhook.schema.crd.structure import is_zero
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
 from webhook.schema.node import SchemaNode, build
 from webhook.schema.paths import PathError, resolve_path
@@ -28,6 +28,24 @@ _ADVICE = (
     "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings "
     "are declared)"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaOptions:
+    """The checks of a schema: all of a new CRD, fewer of an update, which may keep a fault of the old CRD.
+
+    ``known_rules`` and ``known_messages`` are expressions of the old CRD. They may use everything that an older or
+    newer API server allowed.
+    """
+
+    valid_types: bool = True
+    structural: bool = True
+    pruned_defaults: bool = True
+    atomic_sets: bool = True
+    map_keys: bool = True
+    known_rules: frozenset[str] = frozenset()
+    known_messages: frozenset[str] = frozenset()
+    rule_costs: bool = True
 
 
 @dataclass(slots=True)
@@ -127,26 +145,16 @@ def _path_problems(path: str, raw: Raw) -> list[str]:
 
 
 _PLAIN = frozenset({"type", "description", "format", "default", "nullable", "pattern"})
-_UNSUPPORTED = (
-    ("id", "OpenAPIV3Schema 'id' is not supported"),
-    ("$schema", "OpenAPIV3Schema 'schema' is not supported"),
-    ("$ref", "OpenAPIV3Schema '$ref' is not supported"),
-    ("patternProperties", "OpenAPIV3Schema 'patternProperties' is not supported"),
-    ("dependencies", "OpenAPIV3Schema 'dependencies' is not supported"),
-)
+_UNSUPPORTED = ("id", "$schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions")
 
 
 def unstructurable(raw: Raw) -> str | None:
     """Why a schema cannot be converted to a structural one; None if it can (``NewStructural``)."""
     if raw.keys() <= _PLAIN:
         return None
-    for key, why in _UNSUPPORTED:
-        if raw.get(key):
-            return why
-    if raw.get("additionalItems") is not None:
-        return "OpenAPIV3Schema 'additionalItems' is not supported"
-    if raw.get("definitions"):
-        return "OpenAPIV3Schema 'definitions' is not supported"
+    for key in _UNSUPPORTED:
+        if not is_zero(key, raw.get(key)):
+            return f"OpenAPIV3Schema '{'schema' if key == '$schema' else key}' is not supported"
     nested = [raw.get("not"), *(branch for key in ("allOf", "anyOf", "oneOf") for branch in raw.get(key) or ())]
     for child in nested:
         problem = None if child is None else unstructurable(child)
@@ -174,7 +182,7 @@ def rule_errors(
     node = build(raw)
     old = options.known_rules | options.known_messages
     rules = compile_own(node.rules, node, is_root=context.is_root, new=lambda text: text not in old)
-    times = MAX_REQUEST // (declared.min_size + 1) if context.cardinality is None else context.cardinality
+    times = declared.occurrences if context.cardinality is None else context.cardinality
     errors: list[FieldError] = []
     for i, rule in enumerate(rules):
         costs = _cost_errors(rule, node, f"{own}[{i}]", context, times)

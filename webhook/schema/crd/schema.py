@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webhook.schema.crd.lists import list_errors, map_key_errors
-from webhook.schema.crd.options import SchemaOptions
-from webhook.schema.crd.rules import RuleContext, rule_errors, rule_text_errors
+from webhook.schema.crd.rules import RuleContext, SchemaOptions, rule_errors, rule_text_errors
 from webhook.schema.fielderror import FieldError, forbidden, invalid, not_supported, required
 
 Raw = Mapping[str, Any]

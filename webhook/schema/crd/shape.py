@@ -179,11 +179,12 @@ def _schema(raw: Any, path: str, depth: int) -> Iterator[FieldError]:
     yield from _strings(raw.get("x-kubernetes-list-map-keys"), f"{path}.x-kubernetes-list-map-keys")
     yield from _objects(raw.get("x-kubernetes-validations"), _RULE_KINDS, f"{path}.x-kubernetes-validations")
     if not wrong:
-        for child, where in _below(raw, path):
+        for child, where in schemas_below(raw, path):
             yield from _schema(child, where, depth + 1)
 
 
-def _below(raw: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str]]:
+def schemas_below(raw: Mapping[str, Any], path: str = "") -> Iterator[tuple[Any, str]]:
+    """The schemas directly below one, and their places."""
     for key in ("properties", "patternProperties", "definitions"):
         for name, child in (raw.get(key) or {}).items():
             yield child, f"{path}.{key}[{name}]"

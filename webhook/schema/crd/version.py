@@ -9,9 +9,9 @@ from typing import Any
 from webhook.schema.crd.defaults import validate_defaults
 from webhook.schema.crd.internal import SCHEMA_FIELDS, schema_struct
 from webhook.schema.crd.lists import has_non_atomic_set, map_key_errors
-from webhook.schema.crd.options import SchemaOptions
-from webhook.schema.crd.rules import RuleContext, total_cost_errors, unstructurable
+from webhook.schema.crd.rules import RuleContext, SchemaOptions, total_cost_errors, unstructurable
 from webhook.schema.crd.schema import TYPES, openapi_errors
+from webhook.schema.crd.shape import schemas_below
 from webhook.schema.crd.structure import validate_structure
 from webhook.schema.default import prune_defaults
 from webhook.schema.fielderror import FieldError, forbidden, invalid
@@ -80,18 +80,7 @@ def has_keyword(raw: Any, test: Callable[[Raw], bool]) -> bool:
     """Whether any schema at or below ``raw`` passes the test."""
     if not isinstance(raw, Mapping):
         return False
-    return test(raw) or any(has_keyword(child, test) for child in _below(raw))
-
-
-def _below(raw: Raw) -> Iterator[Any]:
-    for key in ("not", "additionalProperties", "additionalItems"):
-        yield raw.get(key)
-    for key in ("allOf", "anyOf", "oneOf"):
-        yield from raw.get(key) or ()
-    for key in ("properties", "patternProperties", "definitions", "dependencies"):
-        yield from (raw.get(key) or {}).values()
-    items = raw.get("items")
-    yield from items if isinstance(items, list) else [items]
+    return test(raw) or any(has_keyword(child, test) for child, _ in schemas_below(raw))
 
 
 def options_for_update(old: Raw) -> SchemaOptions:

@@ -13,9 +13,9 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
+from webhook.schema.correlate import validate_lists
 from webhook.schema.default import compile_default
 from webhook.schema.fast.scalars import Check, check_int_or_string, check_integer, check_number, check_string
-from webhook.schema.listtype import validate_lists
 from webhook.schema.node import MISSING, SchemaNode
 from webhook.schema.objectmeta.embedded import coerce, validate_embedded
 from webhook.schema.prune import drop_nulls, prune

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.golang.names import dns_1035_label, path_segment
-from webhook.schema.errors import CoerceError
-from webhook.schema.fielderror import FieldError, child_path, invalid, required
+from webhook.schema.fielderror import CoerceError, FieldError, child_path, invalid, required
 from webhook.schema.node import MISSING, SchemaNode, distinct
 from webhook.schema.objectmeta.codec import MetadataError, decode_metadata, decode_metadata_leniently
 from webhook.schema.objectmeta.validation import validate_metadata

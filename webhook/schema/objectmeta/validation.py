@@ -45,11 +45,7 @@ def validate_metadata(
     generation = meta.get("generation", 0)
     if generation < 0:
         errors.append(invalid(f"{path}.generation", generation, "must be greater than or equal to 0"))
-    errors += _labels(meta.get("labels", {}), f"{path}.labels")
-    errors += _annotations(meta.get("annotations", {}), f"{path}.annotations")
-    errors += _owners(meta.get("ownerReferences", []), f"{path}.ownerReferences")
-    errors += _finalizers(meta.get("finalizers", []), f"{path}.finalizers")
-    return errors + _managed_fields(meta.get("managedFields", []), f"{path}.managedFields")
+    return errors + _contents(meta, path) + _managed_fields(meta.get("managedFields", []), f"{path}.managedFields")
 
 
 def validate_metadata_update(meta: dict[str, Any], old: dict[str, Any], *, path: str = "metadata") -> list[FieldError]:
@@ -69,7 +65,11 @@ def validate_metadata_update(meta: dict[str, Any], old: dict[str, Any], *, path:
         for key in ("name", "namespace", "uid", "deletionTimestamp", "deletionGracePeriodSeconds")
         if meta.get(key, "") != old.get(key, "")
     ]
-    errors += _labels(meta.get("labels", {}), f"{path}.labels")
+    return errors + _contents(meta, path)
+
+
+def _contents(meta: dict[str, Any], path: str) -> list[FieldError]:
+    errors = _labels(meta.get("labels", {}), f"{path}.labels")
     errors += _annotations(meta.get("annotations", {}), f"{path}.annotations")
     errors += _owners(meta.get("ownerReferences", []), f"{path}.ownerReferences")
     return errors + _finalizers(meta.get("finalizers", []), f"{path}.finalizers")

@@ -224,7 +224,7 @@ class ClusterIssuer:
 
     def read(self) -> tuple[str, Mapping[str, Any]]:
         if self._issuer is None:
-            from webhook.cluster.issuer import issuer  # noqa: PLC0415
+            from webhook.cluster.connection import issuer  # noqa: PLC0415
 
             self._issuer = issuer(self._kubeconfig)
         return self._issuer.read()

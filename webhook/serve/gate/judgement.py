@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from webhook import engine
@@ -30,6 +31,9 @@ REPLY_LIMIT: Final = 8 * 1024 * 1024
 """Bytes of a reply: a patch that replaces an object of 3 MiB, as base64, with its verdict."""
 
 _OUTCOMES = ((RequestError, "malformed"), (Unavailable, "unavailable"))
+
+_PARTS: Final = attrgetter(*Options.__match_args__)
+"""All parts of the options, in order. A copy by them takes a fifth of the time of ``dataclasses.replace``."""
 
 OTHER: Final = "other"
 """The kind in metrics of an object that nothing covers."""
@@ -158,18 +162,13 @@ def _decided(
     native = by.native if by.native is not None and by.native.affords(call, request) is not None else None
     if by.live_view is not None and (native is not None or kind != OTHER):
         reading = RequestView(by.live_view.view(), known)
-    options = given = by.options
+    options = by.options
     if native is not None or checkpoint is not None:
-        options = Options(
-            profile=given.profile,
-            strict_fields=given.strict_fields,
-            references=given.references,
-            complete=given.complete,
-            settings=given.settings,
-            native=given.native if native is None else native.within(reading),
-            checkpoint=given.checkpoint if checkpoint is None else checkpoint,
-            written=given.written,
-        )
+        options = Options(*_PARTS(options))
+        if native is not None:
+            options.native = native.within(reading)
+        if checkpoint is not None:
+            options.checkpoint = checkpoint
     if reading is None:
         return decide(request, catalog, by.view, options), ()
     decision = decide(request, catalog, reading, options)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from webhook.golang.errors import aggregate
 from webhook.golang.names import label_key, label_value
 from webhook.vap.models import LabelSelector
 
@@ -71,7 +72,7 @@ def _test(key: str, operator: str, values: list[str]) -> _Test:
         if wrong := label_value(value):
             problems.append(f'values[{index}][{key}]: Invalid value: "{value}": {"; ".join(wrong)}')
     if problems:
-        raise SelectorError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+        raise SelectorError(aggregate(problems))
     return make(key, tuple(values))  # a tuple, not a set: the value of a label may be unhashable
 
 

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, TypeVar
 
+from webhook.golang.fmt import type_text
 from webhook.vap.mutating.applied import Foreign
 from webhook.vap.mutating.mergetypes import ListType, MapType, MergeType
 
@@ -21,7 +22,6 @@ class MergeError(Exception):
 
 
 _SCALARS: Final = frozenset({str, bool, int, float})
-_NAMES: Final = {str: "string", bool: "bool", int: "int64", float: "float64", list: "[]interface {}"}
 
 
 def check(value: Any, of: MergeType, path: str, *, stored: bool) -> list[str]:
@@ -87,7 +87,7 @@ def _check_scalar(value: Any, scalar: str) -> Iterable[str]:
 
 
 def _go_type(value: Any) -> str:
-    return value.name if isinstance(value, Foreign) else _NAMES.get(value.__class__, "map[string]interface {}")
+    return value.name if isinstance(value, Foreign) else type_text(value)
 
 
 def _shown(value: Any) -> str:

@@ -4,17 +4,18 @@ of two objects of each API is answered as it should be: one comes back stamped, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from webhook.admission.stamp import ANNOTATION
-from webhook.catalog import POLICIES, Catalog, KnownKind, built_in, groups_of, with_installed
+from webhook.catalog import POLICIES, Catalog, KnownKind, built_in, groups_of
 from webhook.cli.cases import Case, written
 from webhook.cli.doctor.finding import finding
 from webhook.cli.doctor.snapshot import Installation, Object, named
 from webhook.cli.test import read_cases
 from webhook.cluster import MemoryView
-from webhook.engine import Options, Ruling
+from webhook.engine import DEFAULT_OPTIONS, Options, Ruling
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.library import Finding
 from webhook.library.review import decide
@@ -31,33 +32,38 @@ class Trial(NamedTuple):
     bad: Object
 
 
-def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
+def ruling_of(found: Installation, catalog: Catalog) -> Ruling:
+    """The rules of the covered APIs, under the installed definitions; manifests do not show which are installed."""
+    covered = catalog.without(groups_of(built_in()) - found.groups())
+    ruling, there = Ruling(covered, covered, DEFAULT_OPTIONS), found.snapshot
+    if there.cluster is None:
+        return ruling
+    return ruling.under(there.of("CustomResourceDefinition"), there.absent(ruling.definitions()[1]))
+
+
+def check(found: Installation, ruling: Ruling) -> Iterator[Finding]:
     yield from _operators(found)
     if found.snapshot.cluster is None:
         return
-    catalog = catalog.without(groups_of(built_in()) - found.groups())
-    documents, absent = found.snapshot.definitions(catalog)
-    installed = {each["metadata"]["name"]: each for each in documents}
-    yield from _missing(found, catalog, installed.keys())
-    for each in with_installed(catalog, documents, absent=absent)[1]:
-        about = f"CustomResourceDefinition {catalog.kinds[each.kind].plural}.{each.kind.group}"
+    yield from _missing(found, ruling.shipped)
+    for each in ruling.deviations:
+        about = f"CustomResourceDefinition {ruling.shipped.kinds[each.kind].plural}.{each.kind.group}"
         if each.unserved:
             yield finding("definition-unserved", about, f"it does not serve {each.kind.version}")
         elif each.is_notable:
-            writer = _writer(installed.get(about.rpartition(" ")[2], {}))
+            writer = _writer(found.snapshot.find(*about.split()) or {})
             yield finding("definition-differs", about, f"{each}{writer}")
 
 
-def _missing(found: Installation, catalog: Catalog, installed: Collection[str]) -> Iterator[Finding]:
+def _missing(found: Installation, catalog: Catalog) -> Iterator[Finding]:
     """APIs of which some definitions are installed and others are not; few clusters need all APIs."""
     names = sorted(f"{known.plural}.{gvk.group}" for gvk, known in catalog.kinds.items())
-    unread = " ".join(found.snapshot.unread)
     for group in sorted(found.groups()):
         own = [each for each in names if each.endswith(f".{group}")]
-        absent = [each for each in own if each not in installed and each not in unread]
+        absent = sorted(found.snapshot.absent(own))
         if absent and len(absent) < len(own):
             yield finding("definition-missing", f"API group {group}", f"not installed: {', '.join(absent)}")
-    if not any(each in installed or each in unread for each in names):
+    if len(found.snapshot.absent(names)) == len(names):
         yield finding("definition-missing", "the cluster", "no definition of a covered kind is installed")
 
 
@@ -70,8 +76,6 @@ def _writer(definition: Mapping[str, Any]) -> str:
 
 
 def _operators(found: Installation) -> Iterator[Finding]:
-    if found.reconciler is None:
-        return
     for api in found.flags("reconciler").apis:
         for each in found.snapshot.of("Deployment"):
             images = [str(c.get("image", "")) for c in each["spec"]["template"]["spec"]["containers"]]
@@ -81,17 +85,15 @@ def _operators(found: Installation) -> Iterator[Finding]:
                 yield finding("operator-beside", named(each), what)
 
 
-def check_trials(found: Installation, catalog: Catalog) -> Iterator[Finding]:
+def check_trials(found: Installation, ruling: Ruling) -> Iterator[Finding]:
     if found.snapshot.cluster is None or found.snapshot.read_only:
         return
-    definitions, absent = found.snapshot.definitions(catalog)
-    ruling = Ruling(catalog, catalog, Options(Profile(found.flags().profile))).under(definitions, absent)
-    installed = {each["metadata"]["name"] for each in definitions}
+    ruling = replace(ruling, options=Options(Profile(found.flags().profile)))
+    installed = {each["metadata"]["name"] for each in found.snapshot.of("CustomResourceDefinition")}
     for api, pack in built_in().items():
         if found.groups().isdisjoint(pack.groups):
             continue
-        trial = trial_of(api, ruling, installed)
-        if trial is not None:
+        if (trial := trial_of(api, ruling, installed)) is not None:
             yield from _tried(trial, found)
 
 

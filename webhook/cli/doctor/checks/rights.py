@@ -12,8 +12,7 @@ from webhook.catalog import Catalog, KnownKind, built_in
 from webhook.cli.doctor.finding import finding
 from webhook.cli.doctor.snapshot import Installation, Object
 from webhook.cluster.view import Kind
-from webhook.facts import KNOWN, watched
-from webhook.facts.knowledge import Fetched
+from webhook.facts import KNOWN, Fetched, watched
 from webhook.library import Finding
 from webhook.vap import resource_of_kind
 
@@ -158,8 +157,7 @@ def _each(group: str, plurals: Iterable[str], verbs: Iterable[str], name: str = 
 
 def _has(right: _Right, granted: Sequence[Object], within: Sequence[Sequence[Object]]) -> bool:
     """Whether a right is granted at all, or in each of the namespaces to which an account is limited."""
-    places = [granted] if any(_grants(rule, right) for rule in granted) else within
-    return bool(places) and all(any(_grants(rule, right) for rule in rules) for rules in places)
+    return _grant(granted, right) or (bool(within) and all(_grant(rules, right) for rules in within))
 
 
 def _granted(found: Installation, account: str, namespace: str) -> Iterator[Object]:
@@ -175,13 +173,14 @@ def _granted(found: Installation, account: str, namespace: str) -> Iterator[Obje
             yield from (role or {}).get("rules") or []
 
 
-def _grants(rule: Object, right: _Right) -> bool:
-    names = rule.get("resourceNames")
-    return (
-        bool({right.group, "*"} & set(rule.get("apiGroups", ())))
-        and bool({right.resource, "*"} & set(rule.get("resources", ())))
-        and bool({right.verb, "*"} & set(rule.get("verbs", ())))
-        and (not names or right.name in names)
+def _grant(rules: Sequence[Object], right: _Right) -> bool:
+    """Whether one of the rules grants a right. The resource is compared first: it differs most often."""
+    return any(
+        not {right.resource, "*"}.isdisjoint(rule.get("resources", ()))
+        and not {right.group, "*"}.isdisjoint(rule.get("apiGroups", ()))
+        and not {right.verb, "*"}.isdisjoint(rule.get("verbs", ()))
+        and right.name in (rule.get("resourceNames") or [right.name])
+        for rule in rules
     )
 
 

@@ -1,0 +1,286 @@
+"""What folders of APIs hold.
+
+The built-in ones are read no further than is needed: the tests have checked them. Of those that a user gives, each file
+is checked, and the policies are compiled at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import partial
+from itertools import product, starmap
+from typing import TYPE_CHECKING, Any, Final
+
+from webhook import policy as policies  # its compiler is loaded when it is first used
+from webhook.admission import GroupVersionKind
+from webhook.admission.errors import CatalogError, LoadError, Problem
+from webhook.catalog.kinds import KnownKind, PolicySource, kinds_of
+from webhook.catalog.packs import PACK, TABLE, InForce, Pack
+from webhook.catalog.releases import compiled_source, joined, needed_releases, ranges, released, unknown_releases
+from webhook.manifests import documents
+from webhook.manifests.documents import Document
+from webhook.manifests.folders import entries
+from webhook.policy import Path, node_at
+from webhook.policy.problems import problem
+from webhook.schema import CRD, SchemaError, load_crd
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+    from webhook.policy import PolicyDocument
+    from webhook.policy.document import Member, Reference
+
+_TARGET: Final = re.compile(r"^  target:\n(?:    .*\n)+", re.MULTILINE)
+_SCHEMA: Final = re.compile(r'^ *(?:schema:\n|"schema":)', re.MULTILINE)
+"""Where the schema of a built-in definition begins; nothing else comes after it."""
+
+
+class Loaded:
+    """The kinds and packs of the folders that have been loaded, the problems of their files, and a digest of them."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[GroupVersionKind, KnownKind] = {}
+        self.packs: dict[str, Pack] = {}
+        self.problems: list[Problem] = []
+        self.digest = hashlib.sha256()
+        self._places: dict[GroupVersionKind, str] = {}  # where each kind is defined
+
+    def definitions(self, pack: Pack) -> Iterator[tuple[str, str]]:
+        """The names and texts of the definitions of an API: ``<api>/crds/*.yaml`` and ``*.json``."""
+        return self._files(pack, "crds")
+
+    def policies(self, pack: Pack) -> Iterator[tuple[str, str]]:
+        """The names and texts of the policies of an API: ``<api>/*.yaml``."""
+        files = self._files(pack)
+        return ((source, text) for source, text in files if source.rpartition("/")[2] != PACK)
+
+    def _files(self, pack: Pack, *below: str) -> Iterator[tuple[str, str]]:
+        """The names and texts of the files in an API's folder or one below it, which the digest covers."""
+        folder = pack.folder.joinpath(*below)
+        for file in entries(folder) if folder.is_dir() else ():
+            if file.name.endswith((".yaml", ".json")) and file.name != TABLE:
+                content = pack.files.content(file)
+                name = "/".join((pack.folder.name, *below, file.name))
+                self.digest.update(f"{name}\0{len(content)}\0".encode() + content)
+                yield name if pack.trusted else str(file), content.decode()
+
+    def add_kinds(self, pack: Pack, crd: CRD, place: str) -> None:
+        """Add the kinds that a definition of an API serves."""
+        defined = {kind.gvk: kind for kind in kinds_of(pack.folder.name, crd, pack)}
+        for gvk in defined.keys() & self.kinds.keys():
+            message = f"{gvk} is defined in {self._places[gvk]} of pack {self.kinds[gvk].api} already; remove it here"
+            self.problems.append(Problem(place, "", message))
+        self._places = {**dict.fromkeys(defined, place), **self._places}
+        self.kinds.update({gvk: kind for gvk, kind in defined.items() if gvk not in self.kinds})
+
+
+def load_shipped(loaded: Loaded, pack: Pack) -> None:
+    """Load a built-in API: schemas and policies are read when they are asked for."""
+    loaded.packs[pack.folder.name] = pack
+    for source, text in loaded.definitions(pack):
+        loaded.add_kinds(pack, _definition(text, source), source)
+    for source, text in loaded.policies(pack):
+        policy = PolicySource(partial(_policy, text, source))
+        for gvk in _targets(text, source):
+            known = loaded.kinds[gvk]
+            loaded.kinds[gvk] = replace(known, sources=(*known.sources, policy))
+
+
+def _definition(text: str, source: str) -> CRD:
+    """A built-in definition, read without its schema: those with the schema of a pod take 15 ms."""
+    match = _SCHEMA.search(text)
+    start = text if match is None else text[: match.start()]
+    rest = '"schema":{}}]}}' if match is not None and text.startswith("{") else ""
+    return load_crd(_value(start + rest, source), trusted=True, whole=partial(_value, text, source))
+
+
+def _policy(text: str, source: str) -> tuple[PolicyDocument, Document]:
+    (document,) = documents.parse(text, source)
+    return policies.trusted_policy(document), replace(document, piece=None)
+
+
+def _targets(text: str, source: str) -> Iterator[GroupVersionKind]:
+    """The kinds of a built-in policy, read without the rest of the document, which takes a hundred times longer."""
+    match = _TARGET.search(text)
+    target = _value(text, source)["spec"]["target"] if match is None else _value(match[0], source)["target"]
+    kinds = target["kind"], *target.get("alsoKinds", ())
+    return starmap(GroupVersionKind, product((target["group"],), target["versions"], kinds))
+
+
+def _value(text: str, source: str) -> dict[str, Any]:
+    (document,) = documents.parse(text, source)
+    return document.value
+
+
+_TYPES: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
+    "boolean": [("boolean",)],
+    "integer": [("integer",)],
+    "number": [("number",), ("integer",)],
+    "string": [("string",)],
+    "integers": [("array", "integer")],
+    "strings": [("array", "string")],
+}
+"""The types in a schema of what a member can be; of a list, with the type of its items."""
+
+
+class UserFolders:
+    """Loads the folders of a user's APIs beside those that are ``loaded``. Its problems are added to theirs."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+        self._problems = loaded.problems
+        self._codes: dict[str, str] = {}
+        self._owned = {letters: api for api, pack in loaded.packs.items() for letters in pack.codes}
+        """Two letters of codes, and the pack that has them."""
+        self._referring: list[tuple[PolicyDocument, Document]] = []  # policies that have references
+
+    def load(self, folder: Traversable) -> None:
+        """Load the definitions of an API, then the policies for these kinds."""
+        api = folder.name
+        if api in self._loaded.packs:
+            self._problems.append(Problem(str(folder), "", f"there is a pack {api} already; rename the folder"))
+            return
+        try:
+            pack = self._loaded.packs[api] = Pack.of(folder, trusted=False)
+        except LoadError as error:
+            self._problems += error.problems
+            return
+        for letters in pack.codes:
+            if self._owned.setdefault(letters, api) != api:
+                self._problems.append(Problem(pack.place("spec", "codes"), "spec.codes", self._taken(letters)))
+        for document in self._documents(self._loaded.definitions(pack)):
+            where = f"{document.source}:{document.line}"
+            try:
+                self._loaded.add_kinds(pack, load_crd(document.value), where)
+            except SchemaError as error:
+                self._problems += [Problem(where, fault.field, fault.body()) for fault in error.errors]
+        for document in self._documents(self._loaded.policies(pack)):
+            try:
+                self._add_policy(api, document, policies.parse_policy(document))
+            except LoadError as error:
+                self._problems += error.problems
+
+    def check_references(self) -> None:
+        """Hold the references of policies against the definitions, when all are loaded.
+
+        A kind without a definition may be anything.
+        """
+        kinds = self._loaded.kinds.values()
+        for document, origin in self._referring:
+            for index, reference in enumerate(document.spec.references):
+                for part, message in _unfitting(reference, kinds):
+                    self._problems.append(problem(origin, ("spec", "references", index, *part), message))
+
+    def _documents(self, files: Iterable[tuple[str, str]]) -> Iterator[Document]:
+        for source, text in files:
+            try:
+                yield from documents.parse(text, source)
+            except LoadError as error:
+                self._problems += error.problems
+
+    def _add_policy(self, api: str, origin: Document, document: PolicyDocument) -> None:
+        target = document.spec.target
+        for gvk in starmap(GroupVersionKind, product((target.group,), target.versions, target.kinds)):
+            known = self._loaded.kinds.get(gvk)
+            if known is None or known.api != api:
+                served = {kind.gvk.kind for kind in self._loaded.kinds.values() if kind.api == api}
+                close = get_close_matches(gvk.kind, served - {gvk.kind}, 1)
+                message = f"no CRD in {api}/crds serves {gvk}{''.join(f'; did you mean {name}?' for name in close)}"
+                self._problems.append(Problem(f"{origin.source}:{origin.line}", "spec.target", message))
+            else:
+                self._loaded.kinds[gvk] = self._joined(known, origin, document)
+
+    def _joined(self, known: KnownKind, origin: Document, document: PolicyDocument) -> KnownKind:
+        """The kind with one more policy."""
+        source = PolicySource(lambda: (document, origin))
+        self._referring += [(document, origin)] if document.spec.references else []
+        policy = compiled_source(known, source)
+        self._problems += _of_other_releases(known, source)
+        self._claim(known.api, document, origin)
+        try:
+            both = joined(known.policy, policy)
+        except ValueError as error:
+            self._problems.append(Problem(f"{origin.source}:{origin.line}", "spec", str(error)))
+            return known
+        without_text = replace(origin, piece=None)
+        return replace(known, policy=both, sources=(*known.sources, PolicySource(lambda: (document, without_text))))
+
+    def _claim(self, api: str, document: PolicyDocument, origin: Document) -> None:
+        """Check that a code names one rule in the whole catalog."""
+        places, name = dict(_places(document)), document.metadata.name
+        for letters, code in {code[:2]: code for code in reversed(document.codes)}.items():
+            if self._owned.setdefault(letters, api) != api:
+                self._problems.append(problem(origin, places[code], self._taken(letters)))
+        for code in document.codes:
+            owner = self._codes.setdefault(code, name)
+            if owner != name:
+                self._problems.append(problem(origin, places[code], f"code {code} is already used by policy {owner}"))
+
+    def _taken(self, letters: str) -> str:
+        """What is wrong with letters that another pack has."""
+        owner = self._owned[letters]
+        place = self._loaded.packs[owner].place("spec", "codes")
+        return f"codes of pack {owner} begin with {letters} ({place}); use other letters"
+
+
+def _places(document: PolicyDocument) -> Iterator[tuple[str, tuple[str | int, ...]]]:
+    """The codes of a policy, each with the path where it first stands last."""
+    spec = document.spec
+    parts = {"defaults": [each.code for each in spec.defaults], "validations": [each.code for each in spec.validations]}
+    for name, codes in parts.items():
+        yield from ((code, ("spec", name, index, "code")) for index, code in reversed(list(enumerate(codes))))
+
+
+def _of_other_releases(known: KnownKind, source: PolicySource) -> Iterator[Problem]:
+    """The problems of ranges, and of the rules that are true of other releases than the documented one."""
+    pack = known.pack
+    yield from unknown_releases(pack, source)
+    needed = list(needed_releases(pack, ranges(source)))
+    for releases in [*((each,) for each in needed), *([()] if needed else [])]:
+        in_force = InForce(pack.operator, releases)
+        try:
+            compiled_source(released(known, in_force)[0], source)
+        except CatalogError as error:
+            yield from (replace(each, message=f"under {in_force}: {each.message}") for each in error.problems)
+
+
+def _unfitting(reference: Reference, kinds: Collection[KnownKind]) -> Iterator[tuple[tuple[str, ...], str]]:
+    definitions = [known for known in kinds if (known.gvk.group, known.gvk.kind) == (reference.group, reference.kind)]
+    if not definitions:
+        names = {known.gvk.kind for known in kinds if known.gvk.group == reference.group}
+        for near in get_close_matches(reference.kind, names, 1):
+            yield ("kind",), f"{reference.group} has no {reference.kind[:60]} here; did you mean {near}?"
+        return
+    if reference.namespaced != (namespaced := definitions[-1].namespaced):
+        scope = "is in a namespace" if namespaced else "is a kind of the cluster"
+        yield ("namespaced",), f"{reference.kind} {scope}: set namespaced: {str(namespaced).lower()}"
+    for name, member in reference.fields.items():
+        wrong = [_wrong(known.schema.raw, member) for known in definitions]
+        if all(wrong):  # a version may lack what another one has
+            yield ("fields", name), f"{reference.kind}: {wrong[-1]}"
+
+
+def _wrong(schema: Mapping[str, Any], member: Member) -> str:
+    """What is wrong with a path and a type; "" if nothing is, or if the definition leaves it open."""
+    node: Mapping[str, Any] = schema
+    keys = Path.parse(member.path).keys
+    if keys[0] == "metadata":
+        return ""
+    for depth, key in enumerate(keys):
+        if node.get("x-kubernetes-preserve-unknown-fields"):
+            return ""
+        below = node_at(node, (key,))
+        if below is None:
+            has = ", ".join(sorted(node.get("properties", {}))) or f"type {node.get('type')}"
+            return f"no {key!r} in {'.'.join(keys[:depth]) or 'the object'} of the schema, which has {has}"
+        node = below
+    kinds: tuple[str | None, ...] = (node.get("type"),)
+    if kinds == ("array",):
+        kinds = ("array", (node.get("items") or {}).get("type"))
+    if kinds[0] is None or kinds in _TYPES[member.type]:
+        return ""
+    return f"{member.path} is of type {' of '.join(map(str, kinds))}, not {member.type}"
