@@ -8,6 +8,7 @@ CertsError
 ├── DirectoryError    a directory of the pod that cannot be read or written
 ├── ApiServerError    the API server refused a call, or could not be reached
 └── PublishError      a webhook configuration is missing, or does not carry the bundle
+    └── ChangedError  or has another field than the chart has
 """
 
 from __future__ import annotations
@@ -72,3 +73,9 @@ class PublishError(CertsError):
     """A webhook configuration is missing, or does not carry the bundle that was written."""
 
     reason = "BundleNotPublished"
+
+
+class ChangedError(PublishError):
+    """A webhook configuration has another value in a field than the chart has, so objects may not be reviewed."""
+
+    reason = "ConfigurationChanged"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,18 +15,25 @@ from certs.errors import CertsError, DirectoryError
 from certs.issue import Leaf
 from certs.keeper import Look
 from certs.lifetimes import Lifetimes
-from certs.publish import Live
+from certs.publish import Configuration, Live
 
 __all__ = ["FILE", "summary", "write"]
 
 FILE = "status.json"
 
 
-def summary(look: Look | None, faults: Iterable[CertsError], now: datetime, lifetimes: Lifetimes) -> dict[str, Any]:
+def summary(
+    look: Look | None,
+    faults: Iterable[CertsError],
+    now: datetime,
+    lifetimes: Lifetimes,
+    changed: Container[Configuration] = (),
+) -> dict[str, Any]:
     """What the last look found. Without one (``None``) only its time and the faults are known.
 
     The states of a configuration: ``current`` carries the bundle; ``behind`` carries another that trusts the served
-    leaf; ``refusing`` does not trust it; ``absent`` does not exist; ``unknown`` could not be read.
+    leaf; ``refusing`` does not trust it; ``changed`` has another field than the chart has; ``absent`` does not exist;
+    ``unknown`` could not be read.
     """
     known: dict[str, Any] = {}
     if look is not None and look.state is not None:
@@ -34,7 +41,10 @@ def summary(look: Look | None, faults: Iterable[CertsError], now: datetime, life
         known = {
             "phase": rotation.phase(look.state, now, lifetimes),
             "ca_not_after": look.state.signer.certificate.not_valid_after_utc.timestamp(),
-            "configurations": {str(each.configuration): _of(each, bundle, look.leaf) for each in look.lives},
+            "configurations": {
+                str(live.configuration): _of(live, bundle, look.leaf, changed=live.configuration in changed)
+                for live in look.lives
+            },
         }
     reported = [{"reason": each.reason, "message": str(each)} for each in faults]
     return {"looked_at": now.timestamp(), **known, "faults": reported}
@@ -51,11 +61,13 @@ def write(directory: Path, content: dict[str, Any]) -> None:
         raise DirectoryError(f"directory {directory}: {error}") from error
 
 
-def _of(live: Live, bundle: bytes, leaf: Leaf | None) -> str:
+def _of(live: Live, bundle: bytes, leaf: Leaf | None, *, changed: bool) -> str:
     if live.error:
         return "unknown"
     if not live.webhooks:
         return "absent"
-    if live.carries(bundle):
-        return "current"
-    return "behind" if leaf and leaf.issuer in live.trusted else "refusing"
+    if not live.carries(bundle) and not (leaf and leaf.issuer in live.trusted):
+        return "refusing"
+    if changed:
+        return "changed"
+    return "current" if live.carries(bundle) else "behind"

@@ -68,7 +68,7 @@ class Healer:
         """
         obj, verdict, rules = review.obj, review.verdict, review.rules
         if not verdict.clean:
-            return Answer(Condition(NORMALISED, False, REFUSED, "\n".join(map(str, verdict.causes))), obj)
+            return Answer(Condition(NORMALISED, False, REFUSED, "; ".join(map(str, verdict.causes))), obj)
         stamp = Stamp.matching(obj)
         confirmed = stamp is not None and review.known.confirmed == _identity(obj, rules)
         if verdict.standing is Standing.VALID or confirmed:
@@ -108,7 +108,7 @@ def _unstamped(warnings: list[str]) -> Condition:
     """The faults of an object that ratcheting alone lets pass; without any, the webhook did not run."""
     reasons = [text.removeprefix(UNSTAMPED) for text in warnings if text.startswith(UNSTAMPED)]
     if reasons:
-        return Condition(NORMALISED, False, REFUSED, "\n".join(reasons))
+        return Condition(NORMALISED, False, REFUSED, "; ".join(reasons))
     return _absent("the mutating webhook did not run")
 
 

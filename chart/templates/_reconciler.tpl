@@ -295,7 +295,7 @@ subjects:
 {{- end -}}
 
 {{- define "modelgate.reconciler.lease" -}}
-# The first leader creates the lease. RBAC cannot restrict create to a name.
+# The first leader creates the lease. RBAC cannot restrict create to a name: the policy of the chart about creations does.
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [create]

@@ -30,6 +30,27 @@
   {{- include "modelgate.policyWebhook" (dict "root" . "path" "/validate") | nindent 2 }}
 {{- end -}}
 
+{{/* Every configuration of the release by type and name, without caBundle, as JSON: `modelgate certs` puts back what is missing,
+     and the guard allows it to make nothing else. */}}
+{{- define "modelgate.configurations" -}}
+{{- $name := include "modelgate.fullname" . -}}
+{{- $metadata := include "modelgate.configuration" . | fromYaml -}}
+{{- $all := dict -}}
+{{- range $suffix, $webhooks := dict "" "guard" "-policies" "policies" -}}
+{{- range $type := list "mutating" "validating" -}}
+{{- $own := dict "webhooks" (include (printf "modelgate.%s.%s" $type $webhooks) $ | fromYamlArray) -}}
+{{- $all = set $all (printf "%s.%s%s" $type $name $suffix) (merge $own $metadata (dict "annotations" dict)) -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $all -}}
+{{- end -}}
+
+{{/* Labels and annotations of each of them. */}}
+{{- define "modelgate.configuration" -}}
+{{- $annotations := merge (dict) (include "modelgate.injection" . | fromYaml) .Values.webhooks.annotations -}}
+{{- include "modelgate.metadata" (dict "root" . "component" "gate" "annotations" $annotations) -}}
+{{- end -}}
+
 {{/* Not empty if the account of `modelgate certs` may put a configuration back: only as the guard allows it. */}}
 {{- define "modelgate.restores" -}}
 {{- if and .Values.webhooks.restore .Values.certs.guard (eq .Values.certs.mode "own") -}}yes{{- end -}}

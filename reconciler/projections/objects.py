@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from reconciler.projection import Happening
 from reconciler.resource import kind_of
+from webhook.admission import one_line
 from webhook.cluster import APIResource
 from webhook.cluster.view import ClusterView
 
@@ -49,7 +50,7 @@ def news(obj: dict[str, Any], type_: str, reason: str, message: str) -> tuple[Ha
     """A warning, unless the condition of this type says it already."""
     before = condition_of(obj, type_)
     said = (before.get("status"), before.get("reason"), before.get("message"))
-    return () if said == ("True", reason, message) else (Happening("Warning", reason, message),)
+    return () if said == ("True", reason, one_line(message)) else (Happening("Warning", reason, message),)
 
 
 def new(resource: APIResource, metadata: dict[str, Any], **more: Any) -> dict[str, Any]:

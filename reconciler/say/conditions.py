@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from webhook.golang.credentials import masked
+from webhook.admission import one_line
 
 NORMALISED = "Normalised"
 """The type of the condition that says whether an object may be acted on."""
@@ -18,7 +18,7 @@ MESSAGE_LIMIT = 32768
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition to write; :func:`merged` adds its transition time. Its message is cut, and credentials in it hidden.
+    """A condition to write; :func:`merged` adds its transition time. Its message passes :func:`one_line` and is cut.
 
     A ``status`` of None is Unknown.
     """
@@ -29,7 +29,7 @@ class Condition:
     message: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "message", masked(self.message)[:MESSAGE_LIMIT])
+        object.__setattr__(self, "message", one_line(self.message)[:MESSAGE_LIMIT])
 
 
 def utc_now() -> datetime:

@@ -11,8 +11,8 @@ from reconciler.projection import Happening
 from reconciler.resource import EVENTS, reference
 from reconciler.say.conditions import timestamp
 from reconciler.writer import FIELD_MANAGER, Writer
+from webhook.admission import one_line
 from webhook.cluster import ApiError
-from webhook.golang.credentials import masked
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,6 @@ MESSAGE_LIMIT = 1024
 
 def record(api: Writer, obj: dict[str, Any], happening: Happening, now: datetime, *, again: bool = False) -> bool:
     """Write an Event. Its name depends on generation, reason and message, so it is written once, also after a restart.
-    Credentials in its message are hidden.
 
     ``again``: it has happened anew, so it is another Event than before. False if the write is refused, which is logged:
     Events are informational.
@@ -42,7 +41,7 @@ def record(api: Writer, obj: dict[str, Any], happening: Happening, now: datetime
 
 
 def _event(obj: dict[str, Any], happening: Happening, now: datetime, *, again: bool) -> dict[str, Any]:
-    metadata, moment, message = obj["metadata"], timestamp(now), masked(happening.message)
+    metadata, moment, message = obj["metadata"], timestamp(now), one_line(happening.message)
     same = metadata.get("uid"), metadata.get("generation"), happening.reason, message, again and moment
     digest = hashlib.sha256("\0".join(map(str, same)).encode()).hexdigest()[:16]
     name = f"{metadata['name'][:200].rstrip('-.')}.{digest}"  # a name has at most 253 characters

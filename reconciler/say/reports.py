@@ -13,6 +13,7 @@ from reconciler.children import digest
 from reconciler.heal import REFUSED
 from reconciler.resource import reference
 from reconciler.say.conditions import Condition
+from webhook.admission import escaped
 from webhook.cluster import APIResource
 from webhook.cluster.live import LiveView
 from webhook.cluster.view import Kind
@@ -74,4 +75,4 @@ def _result(rule: str, outcome: str, severity: str, message: str, properties: di
 
 def _properties(field: str, labels: Iterable[str], because: Mapping[str, str]) -> dict[str, str]:
     reasons = " ".join(because[label] for label in labels if label in because)
-    return {key: value for key, value in (("field", field), ("because", reasons)) if value}
+    return {key: value for key, value in (("field", escaped(field)), ("because", reasons)) if value}

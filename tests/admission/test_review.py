@@ -211,4 +211,4 @@ def test_warnings_keep_within_the_api_servers_limits() -> None:
 
 
 def test_a_warning_is_one_line() -> None:
-    assert status.warnings((Warn("", "a\nb\r\n c"),)) == ["a b c"]
+    assert status.warnings((Warn("", "a\nb\r\n  c "),)) == [r"a\nb\r\n c"]

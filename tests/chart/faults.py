@@ -118,6 +118,22 @@ def a_match_condition_by_hand(world):
     world.webhook("Mutating")["matchConditions"] = [{"name": "never", "expression": "false"}]
 
 
+@fault("namespace-excluded")
+def another_condition_under_the_name_of_the_charts(world):
+    world.webhook()["matchConditions"][0]["expression"] = "false"
+
+
+@fault("namespace-excluded")
+def rules_about_what_has_no_namespace(world):
+    for rule in world.webhook()["rules"]:
+        rule["scope"] = "Cluster"
+
+
+@fault("namespace-excluded")
+def one_version_only(world):
+    world.webhook()["matchPolicy"] = "Exact"
+
+
 @fault("timeout-long", "webhooks.timeoutSeconds=30")
 def slow_to_give_up(_world):
     pass
@@ -136,6 +152,16 @@ def service_selects_others(world):
 @fault("service-wrong")
 def service_on_another_port(world):
     world.find("Service")["spec"]["ports"][0]["port"] = 8443
+
+
+@fault("service-wrong")
+def the_gate_is_called_under_another_path(world):
+    world.webhook()["clientConfig"]["service"]["path"] = "/healthz"
+
+
+@fault("service-wrong")
+def the_gate_is_called_at_another_port(world):
+    world.webhook()["clientConfig"]["service"]["port"] = 9440
 
 
 @fault("bundle-missing")
@@ -182,6 +208,11 @@ def secret_of_rubbish(world):
 @fault("guard-missing")
 def policy_about_our_account_deleted(world):
     world.remove("ValidatingAdmissionPolicy", "modelgate-ca-bundle-only")
+
+
+@fault("guard-missing")
+def policy_about_what_our_accounts_create_deleted(world):
+    world.remove("ValidatingAdmissionPolicy", "modelgate-creations")
 
 
 @fault("guard-missing")

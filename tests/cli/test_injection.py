@@ -63,7 +63,7 @@ def test_check_escapes_every_field_of_every_kind(file: Path, capsys: pytest.Capt
         )
         == []
     )
-    assert r"a\x0a::error file=app.js,line=1::x\x0d\x1b[31m\x9b\u202e\u2028\x23#[stop-commands]y" in out
+    assert r"a\n::error file=app.js,line=1::x\r\x1b[31m\u009b\u202e\u2028\x23#[stop-commands]y" in out
 
 
 def test_normalise_prints_yaml_whose_lines_are_its_own(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,7 +78,7 @@ def test_what_cannot_be_read_is_escaped_too(tmp_path: Path, capsys: pytest.Captu
     file.write_text(f"# apiVersion: ome.io/v1\n{json.dumps(EVIL)}: 1\n{json.dumps(EVIL)}: 2\n")
     assert main(["check", str(file)]) == 2
     err = capsys.readouterr().err
-    assert 'duplicate key "a\\x0a::error' in err
+    assert 'duplicate key "a\\n::error' in err
     assert forged(err, ("modelgate check: ", "0 checked")) == []
 
 

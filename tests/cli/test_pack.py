@@ -162,3 +162,19 @@ def test_definitions_of_other_operators_give_packs_that_pass(name: str, tmp_path
     assert made(tmp_path / "theirs", shared("neighbour-crds", f"{name}.yaml")) == 0
     assert main(["test", str(tmp_path / "theirs")]) == 0
     assert "1 passed, 0 failed" in capsys.readouterr().out
+
+
+def test_a_smallest_object_without_end_is_an_error_with_its_place(tmp_path: Path, capsys: Capture) -> None:
+    document = yaml.safe_load(yaml.safe_dump(CRD))
+    node = {"type": "string"}
+    for _ in range(12):
+        node = {"type": "array", "minItems": 10, "items": node}
+    schema = document["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    schema.update(properties={"deep": node}, required=["deep"])
+    path = tmp_path / "widgets.yaml"
+    path.write_text(yaml.safe_dump(document))
+    assert made(tmp_path / "acme", path) == 2
+    assert not (tmp_path / "acme").exists()
+    error = capsys.readouterr().err
+    assert "spec.deep[0][0][0]" in error
+    assert "the smallest object has more than 100,000 characters: lower minItems" in error

@@ -53,9 +53,10 @@ class Client:
     def delete(self, known: KnownKind, obj: Object) -> Reply:
         return self.ask("DELETE", f"{_collection(known, obj)}/{obj['metadata']['name']}", None)
 
-    def ask(self, method: str, path: str, body: Object | None, headers: Mapping[str, str] | None = None) -> Reply:
+    def ask(self, method: str, path: str, body: Any, headers: Mapping[str, str] | None = None) -> Reply:
+        """``body`` is a JSON value, or a text of JSON as it is to be sent; None for none."""
         sent = {**self.headers, **(headers or {})}
-        self.connection.request(method, path, None if body is None else json.dumps(body), sent)
+        self.connection.request(method, path, body if isinstance(body, str | None) else json.dumps(body), sent)
         response = self.connection.getresponse()
         answer = json.loads(response.read())
         headers = response.headers.get_all("Warning") or ()

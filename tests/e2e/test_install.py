@@ -1,7 +1,6 @@
 """Modelgate's charts take nothing from others.
 
-Definitions belong to their projects, a cluster has one gate, and the account that publishes the CA can change no other
-field.
+Definitions belong to their projects, and a cluster has one gate.
 """
 
 from __future__ import annotations
@@ -133,33 +132,6 @@ def bundle_of(plane):
     system = plane.kubectl.within("kube-system")
     found = wait_until(lambda: system.find("configmap", "kube-root-ca.crt"), "the API server's CA")
     return b64encode(found["data"]["ca.crt"].encode()).decode()
-
-
-THEIR_URL = {"op": "replace", "path": "/webhooks/0/clientConfig", "value": {"url": "https://evil.example/"}}
-ALL_OBJECTS = {"op": "replace", "path": "/webhooks/0/rules/0/resources", "value": ["*"]}
-NO_WEBHOOK = {"op": "replace", "path": "/webhooks", "value": []}
-A_LABEL = {"op": "add", "path": "/metadata/labels/x", "value": "y"}
-
-
-def test_a_stolen_token_of_the_account_that_publishes_the_ca_changes_no_other_field(cluster):
-    install(cluster)
-
-    def patched(kind, *operations):
-        account = f"--as=system:serviceaccount:{NAMESPACE}:{NAME}"
-        patch = ("patch", f"{kind}webhookconfiguration", NAME, "--type=json", f"--patch={json.dumps(operations)}")
-        return cluster.kubectl.run(*patch, account, "--dry-run=server")
-
-    bundle = {"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle_of(cluster)}
-    wait_until(lambda: patched("mutating", THEIR_URL).code, "the policy about the account to be in effect")
-    for kind in ("mutating", "validating"):
-        for operation in (THEIR_URL, ALL_OBJECTS, NO_WEBHOOK):
-            refused = patched(kind, operation).err
-            assert "this account changes caBundle only, and no other field of a webhook" in refused
-        assert "and no metadata" in patched(kind, A_LABEL).err
-        current = cluster.kubectl.json("get", f"{kind}webhookconfiguration", NAME)["webhooks"][0]
-        assert "caBundle" not in current["clientConfig"]
-        assert patched(kind, bundle).err == ""
-    assert cluster.kubectl.run("label", f"mutatingwebhookconfiguration/{NAME}", "x=y", "--dry-run=server").code == 0
 
 
 def differences(diff: str) -> list[str]:

@@ -1,6 +1,7 @@
 """What Kubernetes says of pods inside objects: where they are, under which profile, and on an update."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -262,3 +263,32 @@ def test_an_object_without_parts_of_pods_is_not_remembered(loaded, monkeypatch):
     assert not right._same
     assert not said(decided(loaded, SERVICE, {"engine": {"hostUsers": True}}).warnings)
     assert len(right._same) == 1
+
+
+def test_a_long_value_is_cut_and_another_one_with_the_same_start_is_another_fault(loaded):
+    old, new = ({"engine": {"hostname": "A" * 5000 + end}} for end in "xy")
+    kept = [warning for warning in decided(loaded, SERVICE, old, old, STRICT).warnings if warning.code == "KP001"]
+    assert [warning.message.partition(": m")[0] for warning in kept[:1]] == [f'Invalid value: "{"A" * 199}…"']
+    assert all(warning.message.endswith("(not refused, because this update does not change it)") for warning in kept)
+    assert {cause.field for cause in decided(loaded, SERVICE, new, old, STRICT).causes} == {"spec.engine.hostname"}
+
+
+def test_a_fault_behind_a_thousand_warnings_is_refused(loaded):
+    aliases = [{"ip": "2001:DB8::1", "hostnames": ["a"]}] * 1500
+    spec = {"engine": {"hostAliases": aliases}, "decoder": {"hostname": "A_b"}}
+    decision = decided(loaded, SERVICE, spec, None, STRICT)
+    assert said(decision.causes) == ["spec.decoder.hostname"]
+    assert len(said(decision.warnings, "KP002")) == 1000
+
+
+def test_what_comes_after_a_thousand_faults_is_a_fault_that_an_update_may_keep(loaded):
+    old = {"engine": {"tolerations": [{"operator": "Is", "key": "a"}] * 1001}}
+    assert len(decided(loaded, SERVICE, old, None, STRICT).causes) == 1000
+    assert decided(loaded, SERVICE, old, old, STRICT).allowed
+
+
+def test_pods_spend_the_budget_of_their_review(loaded):
+    spec = {"engine": {"tolerations": [{"operator": "Is", "key": "a"}] * 900}}
+    options = replace(STRICT, steps=3000)
+    (cause,) = decided(loaded, SERVICE, spec, None, options).causes
+    assert cause.refusal.code == 413

@@ -3,6 +3,7 @@
 import pytest
 import yaml
 
+from tests.kubernetes.fillings import calls
 from webhook import engine
 from webhook.admission import GroupVersionKind, Request
 from webhook.cluster import MemoryView
@@ -190,6 +191,35 @@ def test_the_faults_of_a_runtime_are_not_those_of_its_services(loaded):
     assert pods(decided(loaded, "{tolerations: [{key: b, operator: Is}]}")) == [
         ("spec.engine.tolerations[0].operator", 'Unsupported value: "Is": supported values: "Equal", "Exists"')
     ]
+
+
+def test_a_runtime_with_more_faults_than_are_looked_at_is_not_the_fault_of_its_services(loaded):
+    own = RUNTIME["spec"]["engineConfig"]
+    many = {**RUNTIME, "spec": {"engineConfig": {**own, "tolerations": own["tolerations"] * 1500}}}
+    assert pods(decided(loaded, "{runner: {image: other}}", others=[many])) == []
+    names = [field for field, _ in pods(decided(loaded, "{hostname: A_b}", others=[many]))]
+    assert names == ["spec.engine.hostname"]
+
+
+def test_the_places_of_twice_as_many_faults_take_twice_the_steps(loaded):
+    """Each fault of the pod is looked up in the lists of the object, and each claim in those of the runtime."""
+
+    def judged(count):
+        own = RUNTIME["spec"]["engineConfig"]
+        claims = [{"name": f"c{n}", "resourceClaimName": "x"} for n in range(count)]
+        variables = [{"name": f"v{n}", "value": "x"} for n in range(count)]
+        runner = {**own["runner"], "env": [*own["runner"]["env"], *variables]}
+        runtime = {**RUNTIME, "spec": {"engineConfig": {**own, "resourceClaims": claims, "runner": runner}}}
+        env = [{"name": f"v{n}", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}} for n in range(count)]
+        used = {"claims": [{"name": f"x{n}"} for n in range(count)]}
+        component = yaml.safe_dump({"runner": {"env": env, "resources": used}})
+        decisions = []
+        steps = calls(lambda: decisions.append(decided(loaded, component, others=[runtime])))
+        return len(pods(decisions[0])), steps - calls(lambda: yaml.safe_load(component))
+
+    (few, once), (many, twice) = judged(150), judged(300)
+    assert (few, many) == (300, 600)
+    assert twice <= 2.3 * once
 
 
 def test_without_the_runtime_only_the_parts_are_judged(loaded):

@@ -76,7 +76,7 @@ _FIGURES: Final[tuple[tuple[str, str, float, Callable[[Cost], float]], ...]] = (
 
 
 def cases(name: str) -> list[Case]:
-    """All cases of a kind: alone, and in pairs; in an order that differs from theirs, and is always the same."""
+    """All cases of a kind: alone, and in pairs; shuffled, always in the same way."""
     known = bodies.kinds()[name]
     every = [*doubling.alone(known)]
     every += [case for pair in doubling.pairs() if pair.known is known for case in doubling.beside(pair)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +18,7 @@ from webhook.kubernetes.judge import DATA
 TABLES = ("hand", "generated", "upstream", "jobs", "parts")
 MAIN = {"name": "main", "image": "a"}
 AT = ROOT.child("a").index(0)
+SPEC = ROOT.child("spec")
 WRONG = (None, 0, -1, 1.5, "", "x", [], [None], [[]], ["x"], {}, {"x": None}, True, 10**30, "\ud800")
 
 
@@ -145,3 +148,69 @@ def test_the_names_of_variables_are_judged_together_as_each_by_itself(names):
             for text in _texts("EnvVar", each or {}, path=ROOT.child("env").index(index))
         ]
         assert _texts("Container", {"name": "a", "image": "b", "env": [*variables, *more]}) == alone
+
+
+def test_the_first_overlapping_paths_and_ports_have_kubernetes_words_and_the_others_are_counted():
+    files = [{"key": "k", "path": "a/b" if n % 2 else "a"} for n in range(300)]
+    pairs = [text for _, text in warned("Volume", {"name": "v", "configMap": {"name": "c", "items": files}})]
+    start = 'volume "v" (ConfigMap "c")'
+    assert pairs[0] == f'{start}: overlapping paths: "a/b" with "a"'
+    assert len(pairs) == 21
+    assert pairs[-1] == f"{start}: {300 * 299 // 2 - 20} more overlapping paths"
+    container = {"name": "a", "ports": [{"containerPort": 80, "hostPort": n % 3} for n in range(60)]}
+    texts = [text for _, text in warned("PodSpec", {"containers": [container]})]
+    assert texts[0] == "overlapping port definition with containers[0].ports[0]"
+    conflicts = sum(n % 3 == m % 3 or not n % 3 or not m % 3 for n in range(60) for m in range(n))
+    assert (len(texts), texts[-1]) == (21, f"{conflicts - 20} more conflicting port definitions")
+
+
+def test_a_claim_of_another_name_is_told_a_few_of_the_names_and_how_many_more_there_are():
+    claims = [{"name": f"c{n:03}", "resourceClaimName": "x"} for n in range(500)]
+    main = MAIN | {"resources": {"claims": [{"name": "x"}]}}
+    (error,) = validate("PodSpec", {"containers": [main], "resourceClaims": claims})
+    names = ", ".join(f"c{n:03}" for n in range(20))
+    assert error.detail == f"must be one of the names in pod.spec.resourceClaims: {names} and 480 more"
+
+
+def test_after_a_thousand_errors_one_says_that_there_are_more():
+    spec = {"containers": [MAIN], "tolerations": [{"operator": "Is", "key": "a"}] * 1001}
+    errors = validate("PodSpec", spec, SPEC)
+    assert len(errors) == 1001
+    assert str(errors[-1]) == "spec: Too many: it has more than 1,000 faults, so what comes after them is not judged"
+    del spec["tolerations"][0]
+    assert [error.type for error in validate("PodSpec", spec, SPEC)] == ["FieldValueNotSupported"] * 1000
+
+
+IQN = re.compile(r"iqn\.[0-9]{4}-[0-9]{2}\.([A-Za-z0-9.-]+)(:[^,;*&$|\s]+)\Z")
+PIECES = st.sampled_from(["iqn.", "2001-01.", "iqn.2001-01.c", "ab", "a.b", ":", ",", " ", "\n", "é"])
+
+
+@given(st.lists(PIECES, max_size=8).map("".join))
+@settings(max_examples=examples(1000), deadline=None)
+def test_an_iqn_is_what_gos_pattern_finds(rest):
+    volume = {"name": "v", "iscsi": {"iqn": f"iqn.{rest}", "targetPortal": "a", "lun": 1}}
+    assert (not validate("Volume", volume)) == bool(IQN.search(f"iqn.{rest}"))
+
+
+def test_a_long_iqn_is_judged_in_time_that_grows_with_it():
+    volume = {"name": "v", "iscsi": {"iqn": "iqn.2001-01.a" * 40_000 + ",", "targetPortal": "a", "lun": 1}}
+    assert len(validate("Volume", volume)) == 1
+
+
+@pytest.mark.parametrize("owner", ["deployment", "job"])
+def test_a_long_value_that_many_errors_name_is_one_error_each(owner):
+    items = [{"key": "k", "path": "a"}] * 3000
+    volume = {"name": "v", "projected": {"sources": [{"configMap": {"name": "n" * 10_000, "items": items}}]}}
+    errors = validate("Volume", volume, templates=True, owner=owner)
+    assert [error.detail for error in errors] == ["conflicting duplicate paths"]
+
+
+def test_the_largest_request_of_init_containers_counts_the_sidecars_before_them():
+    def runs(cpu, **more):
+        return {**MAIN, "name": f"i{cpu}{len(more)}", "resources": {"requests": {"cpu": cpu}}, **more}
+
+    inits = [runs("1", restartPolicy="Always"), runs("2"), runs("3", restartPolicy="Always"), runs("4"), MAIN]
+    inits[-1] = MAIN | {"name": "last"}
+    spec = {"resources": {"requests": {"cpu": "7"}}, "initContainers": inits, "containers": [MAIN]}
+    (error,) = validate("PodSpec", spec)
+    assert error.detail == "must be greater than or equal to aggregate container requests of 8"

@@ -1,12 +1,18 @@
 """The gate as a Python object: what it takes, what it answers, and what it refuses to take."""
 
+import contextlib
 import pickle
 import threading
 from copy import deepcopy
+from enum import Enum, IntEnum
+from pathlib import Path
 from types import MappingProxyType
 
 import pytest
 import yaml
+from hypothesis import given as examples_of
+from hypothesis import settings
+from hypothesis import strategies as st
 
 from modelgate import (
     CatalogError,
@@ -21,6 +27,7 @@ from modelgate import (
 )
 from tests.crds import crd, spec_schema
 from tests.definitions import POLICIES, definition
+from tests.laws import examples
 
 MODEL = {
     "apiVersion": "inference.llmkube.dev/v1alpha1",
@@ -110,7 +117,17 @@ def test_many_threads_use_one_gate(gate):
         ({**MODEL, "spec": {"a": {1, 2}}}, "spec.a: set is not a type of JSON"),
         ({**MODEL, "spec": {"a": [float("inf")]}}, "spec.a[0]: inf is not a number of JSON"),
         ({**MODEL, "spec": {"a": 2**64}}, "spec.a: 18446744073709551616 does not fit into 64 bits"),
+        ({**MODEL, "spec": {"a": 10**5000}}, "spec.a: an integer of 16610 bits does not fit into 64 bits"),
+        ({**MODEL, "spec": {10**5000: 2}}, "spec: the key an integer of 16610 bits must be a text"),
+        ({**MODEL, "spec": {(1,): 2}}, "spec: the key of the type tuple must be a text"),
         ({**MODEL, "spec": {"a": b"x"}}, "spec.a: bytes is not a type of JSON"),
+        ({**MODEL, "spec": {"a": "\ud800"}}, "spec.a: half of a surrogate pair is not text"),
+        ({**MODEL, "spec": {"\ud800": 1}}, "spec: half of a surrogate pair is not text"),
+        ("a: b\nc: \ud800", "text:2: half of a surrogate pair is not text"),
+        ({**MODEL, "spec": {"a": ["x" * 1_000_000] * 3_000}}, "spec.a[16]: more than 16 MiB: the API server takes 3"),
+        (Path("a\0b"), "a\\x00b: cannot be read: a name has no NUL"),
+        (Path("a" * 5_000), "cannot be read: File name too long"),
+        (Path("\ud800"), "cannot be read: its name is not text"),
     ],
 )
 def test_what_is_not_an_object_is_an_error_that_says_why(gate, given, said):
@@ -118,6 +135,66 @@ def test_what_is_not_an_object_is_an_error_that_says_why(gate, given, said):
         gate.check(given)
     assert said in str(error.value)
     assert isinstance(error.value, ModelgateError)
+
+
+class Text(str, Enum):  # noqa: UP042 - as users of Python 3.10 write it
+    GGUF = "gguf"
+
+
+class Count(IntEnum):
+    TWO = 2
+
+
+class Number(float):
+    pass
+
+
+def test_subclasses_of_the_types_of_json_are_their_values(gate):
+    odd = {"format": Text.GGUF, "hardware": {"gpu": {"count": Count.TWO}, "memoryFraction": Number(0.5)}}
+    plain = {"format": "gguf", "hardware": {"gpu": {"count": 2}, "memoryFraction": 0.5}}
+    verdicts = [gate.check({**MODEL, "spec": {**MODEL["spec"], **spec}}) for spec in (odd, plain)]
+    assert str(verdicts[0]) == str(verdicts[1])
+    assert verdicts[0].object == verdicts[1].object
+
+
+def looped(value):
+    """A list and an object that contain themselves, beside a value."""
+    items = [value]
+    items += [items, {"items": items}]
+    return items
+
+
+TEXTS = st.text(st.characters(), max_size=20) | st.sampled_from(["\ud800", "a\0", "\u2028", Text.GGUF])
+LEAVES = st.one_of(
+    st.none() | st.booleans() | TEXTS | st.binary(max_size=5) | st.dates() | st.decimals() | st.complex_numbers(),
+    st.integers() | st.floats() | st.sampled_from([-(2**63), 2**63, Count.TWO, Number(1), Number("nan")]),
+    st.sampled_from(
+        [object(), int, ..., NotImplemented, range(3), frozenset({1}), Path("a\0"), Text, ["x" * 10**6] * 50]
+    ),
+)
+ODD = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4) | st.tuples(inner) | inner.map(looped),
+        st.dictionaries(TEXTS, inner, max_size=4).map(MappingProxyType),
+        st.dictionaries(TEXTS | st.integers() | st.tuples(st.integers()), inner, max_size=4),
+    ),
+)
+
+
+@settings(max_examples=examples(2_000))
+@examples_of(odd=ODD, where=st.sampled_from(["all", "metadata", "spec", "source", "labels", "apiVersion", "kind"]))
+def test_an_odd_value_of_python_is_judged_or_is_a_documented_error(gate, odd, where):
+    objects = {
+        "all": odd,
+        "metadata": {**MODEL, "metadata": odd},
+        "labels": {**MODEL, "metadata": {"name": "m", "labels": odd}},
+        "spec": {**MODEL, "spec": odd},
+        "source": {**MODEL, "spec": {"source": odd}},
+    }
+    for call in (gate.check, gate.check_all, gate.explain):
+        with contextlib.suppress(DocumentError):
+            call(objects.get(where) or {**MODEL, where: odd})
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitAnd: ast.BitOr,
 }
 _QUIET = frozenset({"log", "logging", "warnings", "traces"})
-"""Objects whose calls only tell somebody."""
+"""Objects whose calls only write a log."""
 
 
 @dataclass(frozen=True)

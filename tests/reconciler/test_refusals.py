@@ -58,7 +58,7 @@ def test_what_the_gate_only_tolerates_is_refused_with_all_the_reasons(world):
     world.server.put("models", model())
     world.reconcile()
     assert world.verdict() == ("False", "Refused")
-    assert world.condition()["message"] == f"{first}\n{second}"
+    assert world.condition()["message"] == f"{first}; {second}"
 
 
 def test_a_missing_right_to_patch_is_not_said_of_the_object(world, caplog):

@@ -169,7 +169,7 @@ def test_user_supplied_names_cannot_forge_log_lines(
         monkeypatch.setattr(engine, "validate", broken)
         client.post("/validate", json=a_review())
     shown = [each.getMessage() for each in caplog.records]
-    assert len([each for each in shown if r"web\x0a2026 ERROR modelgate: \x1b[31mforged\u2028" in each]) == 3
+    assert len([each for each in shown if r"web\n2026 ERROR modelgate: \x1b[31mforged\u2028" in each]) == 3
     assert not any(control in each for each in shown for control in "\n\x1b\u2028")
 
 

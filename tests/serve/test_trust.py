@@ -104,6 +104,15 @@ def test_a_configuration_that_is_gone_is_in_readyz_and_the_gate_stays_ready(serv
     )
 
 
+def test_a_configuration_that_was_changed_is_in_readyz_and_the_gate_stays_ready(served: Served) -> None:
+    served.status(configurations={"mutating/a": "current", "validating/a": "changed"})
+    assert (served.unready(), served.gate.readiness.refused) == (
+        [],
+        "validating/a is not as the chart has it, so objects may not be reviewed",
+    )
+    assert 'modelgate_ca_bundle_state{configuration="validating/a",state="changed"} 1.0' in served.metrics()
+
+
 def test_the_faults_of_the_sidecar_are_in_readyz_and_go_with_them(served: Served) -> None:
     served.status(faults=[{"reason": "ApiRefused", "message": "PUT /x: HTTP 403: no"}])
     assert (served.unready(), served.gate.readiness.refused) == ([], "PUT /x: HTTP 403: no")

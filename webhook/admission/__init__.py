@@ -15,7 +15,7 @@ from webhook.admission.decision import (
     group_version,
     labels,
 )
-from webhook.admission.status import cut_end, one_line
+from webhook.admission.plain import cut_end, escaped, one_line
 
 __all__ = [
     "Cause",
@@ -26,6 +26,7 @@ __all__ = [
     "Request",
     "Warn",
     "cut_end",
+    "escaped",
     "group_version",
     "labels",
     "one_line",

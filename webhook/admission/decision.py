@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from webhook.admission.plain import escaped, one_line
 from webhook.admission.stamp import canonical, specification
-from webhook.golang.credentials import masked
 
 
 class GroupVersionKind(NamedTuple):
@@ -97,7 +97,7 @@ class Cause:
     (``Invalid value: "x": …``). ``code`` is the rule's (``LK201``), "" for the API server's own schema errors.
     ``refusal`` is set for a refusal by a native policy, and of an object that is too large. ``hints`` are what rules
     say of the same field, without the field, beside a schema error: ``message`` stays the API server's. Whatever makes
-    a cause, credentials in its message are hidden.
+    a cause, its message passes :func:`one_line`; ``field`` is a place, and is escaped where it becomes text.
     """
 
     field: str
@@ -113,7 +113,7 @@ class Cause:
         return (self.label, *(hint.code for hint in self.hints))
 
     def __post_init__(self) -> None:
-        self.message = masked(self.message)
+        self.message = one_line(self.message)
 
     @property
     def label(self) -> str:
@@ -129,13 +129,13 @@ class Cause:
         return "; ".join((message, *map(str, self.hints)))
 
     def __str__(self) -> str:
-        return f"{self.field}: {self.text}" if self.field else self.text
+        return f"{escaped(self.field)}: {self.text}" if self.field else self.text
 
 
 @dataclass(init=False, slots=True, unsafe_hash=True)  # not frozen, and never changed: freezing doubles the time
 class Warn:
-    """A warning: it does not refuse the object. ``policy`` names the native policy that raises it, if any. Credentials
-    in its message are hidden.
+    """A warning: it does not refuse the object. ``policy`` names the native policy that raises it, if any. Its
+    texts pass :func:`one_line`, as those of a cause.
     """
 
     field: str
@@ -146,11 +146,11 @@ class Warn:
     """The rule as metrics and audit annotations name it."""
 
     def __init__(self, field: str, message: str, code: str = "", policy: str = "") -> None:
-        self.field, self.message, self.code, self.policy = field, masked(message), code, policy
+        self.field, self.message, self.code, self.policy = field, one_line(message), code, policy
         self.label = code or ("policy" if policy else "schema")
 
     def __str__(self) -> str:
-        text = f"{self.field}: {self.message}" if self.field else self.message
+        text = f"{escaped(self.field)}: {self.message}" if self.field else self.message
         return f"{text} ({self.code})" if self.code else text
 
 

@@ -26,6 +26,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from webhook.admission.plain import one_line
+
 __all__ = [
     "CatalogError",
     "DeadlineExceeded",
@@ -124,15 +126,18 @@ class Problem:
     """One fault of a file.
 
     ``source`` is the file name, with the line if known; ``path`` the location inside the document; ``message`` what was
-    found and what is expected.
+    found and what is expected; it passes :func:`one_line`.
     """
 
     source: str
     path: str
     message: str
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", one_line(self.message))
+
     def __str__(self) -> str:
-        return ": ".join(part for part in (self.source, self.path, self.message) if part)
+        return one_line(": ".join(part for part in (self.source, self.path, self.message) if part))
 
 
 class LoadError(ModelgateError):

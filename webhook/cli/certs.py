@@ -236,7 +236,9 @@ class _Task:
 
     def _note(self, keeper: Keeper, look: Look | None, faults: list[CertsError]) -> None:
         try:
-            status.write(keeper.directory, status.summary(look, faults, self._now(), keeper.lifetimes))
+            status.write(
+                keeper.directory, status.summary(look, faults, self._now(), keeper.lifetimes, self._restorer.changed)
+            )
         except CertsError as error:
             faults.append(error)
 

@@ -18,8 +18,8 @@ from urllib.parse import urlencode
 import orjson
 import urllib3
 
+from webhook.admission import one_line
 from webhook.cluster.view import APIResource, is_name
-from webhook.golang.credentials import masked
 
 JSON = "application/json"
 
@@ -43,12 +43,12 @@ METADATA_ONLY = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,
 
 
 class ApiError(Exception):
-    """The API server answered with an error; ``status`` is the HTTP code, ``message`` its own sentence, in which
-    credentials are hidden: it is logged, and written into conditions. ``after`` is its Retry-After, in seconds.
+    """The API server answered with an error; ``status`` is the HTTP code, ``message`` its own sentence, which
+    passes :func:`one_line`: it is logged, and written into conditions. ``after`` is its Retry-After, in seconds.
     """
 
     def __init__(self, status: int, reason: str, message: str, after: float = 0.0) -> None:
-        message = masked(message)
+        message = one_line(message)
         super().__init__(f"{status} {reason}: {message}")
         self.status = status
         self.reason = reason

@@ -18,9 +18,9 @@ from typing import Any, Final, NamedTuple
 
 import urllib3
 
+from webhook.admission import one_line
 from webhook.admission.errors import NotReady, Unavailable
 from webhook.cluster.api import ApiError, Reader
-from webhook.golang.credentials import masked
 
 __all__ = ["ApiServerIssuer", "NoConnection", "Pod", "PodEvents", "connect", "connected", "issuer", "pod_events"]
 
@@ -179,7 +179,7 @@ class PodEvents(Reader):
             "action": "LoadRules",
             "reason": reason,
             "regarding": {"apiVersion": "v1", "kind": "Pod", **pod._asdict()},
-            "note": masked(note)[:NOTE],
+            "note": one_line(note)[:NOTE],
             "type": "Warning",
         }
 

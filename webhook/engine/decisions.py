@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from webhook.admission import Decision, Default, Request, Warn, patch
+from webhook.admission import Decision, Default, Request, Warn, escaped, patch
 from webhook.admission.stamp import ANNOTATION, UNSTAMPED
 from webhook.catalog import Catalog
 from webhook.cluster import ClusterView
@@ -155,4 +155,6 @@ def _audit(catalog: Catalog, defaults: Sequence[Default]) -> dict[str, str]:
     if not defaults:
         return {"catalog": catalog.digest}
     filled = ",".join([f"{item.path}={item.code or 'schema'}" for item in defaults])
+    if "[" in filled:  # only a key in brackets may be any text
+        filled = escaped(filled)
     return {"catalog": catalog.digest, "defaults": filled}

@@ -68,48 +68,35 @@ def _projected(source: Json) -> list[_File]:
 
 
 def _overlaps(files: list[_File], start: str) -> Iterator[str]:
-    """The pairs of files of which one is the other, or a folder above it. Many files may have more pairs than texts."""
+    """The pairs of files of which one is the other, or a folder above it. There may be far more pairs than files."""
     if len(files) < 2:
         return
-    trimmed = [path.rstrip("/") for path, _ in files]
-    above = _folders(trimmed)
-    if above is None:
-        return
-    same: dict[str, list[int]] = {}
+    names = [f"{path.rstrip('/')}/" for path, _ in files]
+    folders, pairs = _folders(names), Few()
+    same: dict[str, list[int]] = {name: [] for name in names}
     below: dict[str, list[int]] = {}
-    pairs = Few()
-    for index, path in enumerate(trimmed):
-        if not path:
+    for index, name in enumerate(names):
+        if name == "/":
             continue
-        folders = list(_chain(path, above))
-        others = [same.setdefault(path, []), below.get(path, []), *(same[name] for name in folders if name in same)]
-        for other in pairs.first(others):
+        for other in pairs.first([same[name], below.get(name, ()), *(same[above] for above in folders[name])]):
             yield f"{start}: overlapping paths: {_shown(files[index])} with {_shown(files[other])}"
-        same[path].append(index)
-        for name in folders:
-            below.setdefault(name, []).append(index)
+        same[name].append(index)
+        for above in folders[name]:
+            below.setdefault(above, []).append(index)
     if pairs.omitted:
         yield f"{start}: {pairs.omitted} more overlapping paths"
 
 
-def _folders(paths: list[str]) -> dict[str, str] | None:
-    """For each path the longest other path above it, if there is one; None if no path is above or equal to another."""
-    above: dict[str, str] = {}
-    stack: list[str] = []
-    ordered = sorted({f"{path}/" for path in paths if path})
-    for path in ordered:  # what is below a path comes directly after it
-        while stack and not path.startswith(stack[-1]):
-            stack.pop()
-        if stack:
-            above[path[:-1]] = stack[-1][:-1]
-        stack.append(path)
-    return above if above or len(ordered) < sum(map(bool, paths)) else None
-
-
-def _chain(path: str, above: dict[str, str]) -> Iterator[str]:
-    while path in above:
-        path = above[path]
-        yield path
+def _folders(names: list[str]) -> dict[str, list[str]]:
+    """By name, the other names above it. All end with a slash, so what is below one comes directly after it."""
+    folders: dict[str, list[str]] = {}
+    above: list[str] = []
+    for name in sorted({*names} - {"/"}):
+        while above and not name.startswith(above[-1]):
+            above.pop()
+        folders[name] = above.copy()
+        above.append(name)
+    return folders
 
 
 def _shown(file: _File) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from webhook.admission import Cause, Warn
+from webhook.admission import Cause, Warn, escaped, one_line
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.manifests.documents import Document
 from webhook.manifests.places import Place, Remark, find
@@ -44,7 +44,8 @@ class Severity(StrEnum):
 class Finding:
     """One fault. ``reason`` is the API server's type of the cause (``FieldValueInvalid``), "" for a warning.
 
-    ``helps`` say what to write instead; ``policy`` names the native policy that it is from.
+    Its texts have no control characters; ``field`` is a place, and may have some. ``helps`` say what to write instead;
+    ``policy`` names the native policy that it is from.
     """
 
     severity: Severity
@@ -61,7 +62,7 @@ class Finding:
         label, policy = cause.label, cause.refusal.policy if cause.refusal else ""
         if label == "schema":
             label = _schema_code(cause)
-        hints = (*map(str, cause.hints), *helps)
+        hints = (*map(str, cause.hints), *map(one_line, helps))
         place = document.place(cause.field)
         return cls(Severity.ERROR, label, cause.field, cause.message, place, hints, cause.reason, policy)
 
@@ -73,7 +74,7 @@ class Finding:
 
     @classmethod
     def of_remark(cls, remark: Remark) -> Finding:
-        return cls(Severity.WARNING, "yaml", field_path(remark.path), remark.message, remark.place)
+        return cls(Severity.WARNING, "yaml", field_path(remark.path), one_line(remark.message), remark.place)
 
     @property
     def is_rule(self) -> bool:
@@ -82,7 +83,7 @@ class Finding:
 
     @property
     def text(self) -> str:
-        return f"{self.field}: {self.message}" if self.field else self.message
+        return f"{escaped(self.field)}: {self.message}" if self.field else self.message
 
 
 def _schema_code(cause: Cause) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -25,6 +26,12 @@ _TEXT: Final = "text"
 _OBJECT: Final = "object"
 _DEPTH: Final = 200
 """Levels of an object; orjson writes 254."""
+_ROOM: Final = 16 << 20
+"""Characters of an object, as of text from aliases in YAML: one text or list may stand at many places of it."""
+_VALUE: Final = 8
+"""Characters that a value counts beside its text."""
+_SHOWN_BITS: Final = 256
+_SURROGATE: Final = "half of a surrogate pair is not text: JSON and YAML are UTF-8"
 
 
 def every_document(given: Given | Iterable[Given]) -> list[Document]:
@@ -42,20 +49,34 @@ def documents_of(given: object) -> list[Document]:
     """
     match given:
         case Path():
-            return folders.read_all([given])
+            return _of_path(given)
         case str():
             if _is_path(given):
                 said = f"{given[:80]!r} is a text; for a file or a folder, give pathlib.Path({given[:80]!r})"
                 raise DocumentError([Problem(_TEXT, "", said)])
+            if (start := _first_surrogate(given)) is not None:
+                raise DocumentError([Problem(f"{_TEXT}:{given.count(chr(10), 0, start) + 1}", "", _SURROGATE)])
             return _objects(documents.scan_text(given, _TEXT))
         case bytes():
             return _objects(documents.decode(given, _TEXT))
         case Mapping():
-            text = orjson.dumps(_copied(given, ())).decode()
+            text = orjson.dumps(_Copier().copied(given, ())).decode()
             found = _objects(documents.scan_text(text, _OBJECT))
             return [Document(_OBJECT, each.line, each.value) for each in found]
     said = f"expected an object (dict), a text (str or bytes) or a pathlib.Path, got {type(given).__name__}"
     raise DocumentError([Problem(_OBJECT, "", said)])
+
+
+def _of_path(path: Path) -> list[Document]:
+    try:
+        if b"\0" not in os.fsencode(path):
+            return folders.read_all([path])
+        why = "a name has no NUL"
+    except UnicodeEncodeError:
+        why = "its name is not text"
+    except OSError as error:
+        why = error.strerror or str(error)
+    raise DocumentError([Problem(str(path), "", f"cannot be read: {why}")])
 
 
 def _is_path(text: str) -> bool:
@@ -71,30 +92,65 @@ def _objects(scan: Scan) -> list[Document]:
     return found.documents
 
 
-def _copied(value: Any, at: tuple[str | int, ...]) -> Any:
-    """A copy of a JSON value, in Python's own types."""
-    if value is None or isinstance(value, bool | str):
-        return value
-    if isinstance(value, int | float):
-        return _number(value, at)
-    if len(at) > _DEPTH:
-        raise _fault(at[:3], f"more than {_DEPTH} levels, or an object that contains itself")
-    if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise _fault(at, f"the key {key!r} must be a text")
-        return {str(key): _copied(item, (*at, key)) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
-        return [_copied(item, (*at, index)) for index, item in enumerate(value)]
-    raise _fault(at, f"{type(value).__name__} is not a type of JSON")
+class _Copier:
+    """Copies JSON values, in Python's own types, while there is room."""
+
+    def __init__(self) -> None:
+        self._room = _ROOM
+
+    def copied(self, value: Any, at: tuple[str | int, ...]) -> Any:
+        self._room -= _VALUE
+        if isinstance(value, str):
+            return self._text(value, at)
+        if self._room < 0:
+            raise _fault(at[:3], f"more than {_ROOM >> 20} MiB: the API server takes 3 MiB")
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, int | float):
+            return _number(value, at)
+        if len(at) > _DEPTH:
+            raise _fault(at[:3], f"more than {_DEPTH} levels, or an object that contains itself")
+        if isinstance(value, Mapping):
+            for key in value:
+                if not isinstance(key, str):
+                    shown = _integer(key) if isinstance(key, int) else f"of the type {type(key).__name__}"
+                    raise _fault(at, f"the key {shown} must be a text")
+            return {self._text(key, at): self.copied(item, (*at, key)) for key, item in value.items()}
+        if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+            return [self.copied(item, (*at, index)) for index, item in enumerate(value)]
+        raise _fault(at, f"{type(value).__name__} is not a type of JSON")
+
+    def _text(self, text: str, at: tuple[str | int, ...]) -> str:
+        self._room -= len(text)
+        if self._room < 0:
+            raise _fault(at[:3], f"more than {_ROOM >> 20} MiB: the API server takes 3 MiB")
+        if _first_surrogate(text) is not None:
+            raise _fault(at, _SURROGATE)
+        return str.__str__(text)
 
 
 def _number(value: float, at: tuple[str | int, ...]) -> float:
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise _fault(at, f"{_integer(value)} does not fit into 64 bits")
+        return int.__pos__(value)
+    if not math.isfinite(value):
         raise _fault(at, f"{value} is not a number of JSON")
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise _fault(at, f"{value} does not fit into 64 bits")
-    return value
+    return float.__pos__(value)
+
+
+def _integer(value: int) -> str:
+    """Python does not print one of more than 4,300 digits."""
+    return str(value) if value.bit_length() <= _SHOWN_BITS else f"an integer of {value.bit_length()} bits"
+
+
+def _first_surrogate(text: str) -> int | None:
+    """The position of the first half of a surrogate pair, which no UTF-8 has."""
+    try:
+        text.isascii() or text.encode()
+    except UnicodeEncodeError as error:
+        return error.start
+    return None
 
 
 def _fault(at: Sequence[str | int], said: str) -> DocumentError:

@@ -28,7 +28,6 @@ from webhook.admission.errors import (
     Unavailable,
     UnsupportedMedia,
 )
-from webhook.golang.credentials import masked
 from webhook.serve.callers import Anyone, Callers, covered
 from webhook.serve.gate import Gate
 from webhook.serve.gate.state import Call
@@ -167,18 +166,18 @@ def _metrics(gate: Gate) -> Callable[[Request], object]:
 
 async def _error(_request: Request, error: Exception) -> Response:
     """Report an expected error: one sentence, and Retry-After if a retry helps."""
-    text = masked(str(error))
+    text = one_line(str(error))
     if isinstance(error, Unavailable):
-        troubles.warning(type(error).__name__, "unavailable: %s", one_line(str(error)))
+        troubles.warning(type(error).__name__, "unavailable: %s", text)
         return PlainTextResponse(f"{text}\n", error.status, {"Retry-After": "1", "Connection": "close"})
     if isinstance(error, Unauthenticated | Forbidden):
-        strangers.warning("caller", "refused the caller %s: %s", address(), one_line(str(error)))
+        strangers.warning("caller", "refused the caller %s: %s", address(), text)
     if isinstance(error, RequestError):
         headers = {"Connection": "close"} if isinstance(error, _CLOSED) else {}
         if isinstance(error, Unauthenticated):
             headers["WWW-Authenticate"] = "Bearer"
         return PlainTextResponse(f"{text}\n", error.status, headers)
-    troubles.line(logging.ERROR, "fault", "fault: %s", one_line(str(error)))
+    troubles.line(logging.ERROR, "fault", "fault: %s", text)
     return PlainTextResponse(f"internal fault: {text}\n", 500)
 
 

@@ -185,6 +185,8 @@ class Trust(Collector):
         for name, state in self._configurations().items():
             if state == "refusing":
                 found.append(f"{name} does not trust the CA of the served certificate")
+            elif state == "changed":
+                found.append(f"{name} is not as the chart has it, so objects may not be reviewed")
             elif state == "absent":
                 found.append(f"{name} does not exist, so objects are not reviewed")
         faults = self._status.get("faults")

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from webhook.admission import Cause, Refusal, Warn
+from webhook.admission import Cause, Refusal, Warn, one_line
 
 CODES: Final = {"Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
 """The HTTP status for each reason of a validation."""
@@ -70,7 +70,7 @@ class PolicyResponse:
         cut and ends with some digits of its digest. ``validation.policy.admission.k8s.io/validation_failure``
         becomes ``validation-failure``.
         """
-        return {_webhook_key(key): value for key, value in self.audit.items()}
+        return {_webhook_key(key): one_line(value) for key, value in self.audit.items()}
 
 
 def _webhook_key(key: str) -> str:

@@ -19,6 +19,7 @@ from reconciler.projections.objects import LABEL, child_of, condition_of, given,
 from reconciler.projections.ome.results import Results, Unsupported, storage_flags
 from reconciler.resource import kind_of
 from reconciler.say.conditions import timestamp
+from webhook.admission import one_line
 from webhook.cluster.view import ClusterView
 from webhook.facts.ome import find_model, find_runtime
 from webhook.facts.settings import Settings
@@ -101,6 +102,7 @@ def _result(benchmark: dict[str, Any], state: str, observed: Observed, **more: s
     """A status; the time of the last look changes only with the rest, so that nothing is written without need."""
     before = dict(benchmark.get("status") or {})
     last = before.pop("lastReconcileTime", None)
+    more = {name: one_line(text) for name, text in more.items()}
     status = {"state": state, **more}
     status["lastReconcileTime"] = last if last and before == status else timestamp(observed.now)
     failed = state == "Failed" and before.get("failureMessage") != more["failureMessage"]

@@ -22,6 +22,7 @@ from reconciler.projections.ome.pods import Context
 from reconciler.projections.ome.workloads import KINDS, children_of, external_service, name_of_set
 from reconciler.resource import kind_of
 from reconciler.say.conditions import Condition, merged, timestamp
+from webhook.admission import one_line
 from webhook.cluster.view import ClusterView
 from webhook.facts.ome import (
     MAIN,
@@ -222,12 +223,9 @@ def _model_status(service: dict[str, Any], standings: dict[str, Standing], obser
 def _info(service: dict[str, Any], failure: Failure, observed: Observed) -> dict[str, Any]:
     """The failure, with the time at which it was first seen."""
     last = ((service.get("status") or {}).get("modelStatus") or {}).get("lastFailureInfo") or {}
-    known = (last.get("reason"), last.get("message")) == (failure.reason, failure.message) and "time" in last
-    return {
-        "reason": failure.reason,
-        "message": failure.message,
-        "time": last["time"] if known else timestamp(observed.now),
-    }
+    info = {"reason": failure.reason, "message": one_line(failure.message)}
+    same = info.items() <= last.items() and "time" in last
+    return {**info, "time": last["time"] if same else timestamp(observed.now)}
 
 
 def _failed(service: dict[str, Any], failure: Failure | None, observed: Observed, unsupported: str) -> Projection:

@@ -137,7 +137,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     ),
     "guard-missing": Check(
         WARNING,
-        "A stolen token of the gate's pods could point the webhook at any address.",
+        "A stolen token of the gate's pods could point the webhook at any address, or get another account's token.",
         "Set certs.guard=true, or a certs.mode in which the account may not patch configurations.",
     ),
     # definitions

@@ -160,13 +160,12 @@ def gitlab(report: Report) -> str:
         file, line = located(problem)
         if file and Path(file).is_file():  # each issue has a place; the log of the job has the others
             severity = "minor" if level == "warning" else "info"
-            issues.append(_entry(one_line(problem.message), "modelgate", severity, file, line or 1))
+            issues.append(_entry(problem.message, "modelgate", severity, file, line or 1))
     return inert_json(json.dumps(issues, ensure_ascii=True, indent=2))
 
 
 def _issue(each: Verdict, found: Finding) -> dict[str, Any]:
-    text = one_line("; help: ".join((found.text, *found.helps)))
-    file = each.source
+    text, file = "; help: ".join((found.text, *found.helps)), each.source
     return _entry(text, found.code, _GITLAB[found.severity], file, found.place.line, f"{each.title}\0{found.field}")
 
 

@@ -16,6 +16,7 @@ from webhook.schema import FieldError
 
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 _ABSENT: Final = "FieldValueRequired"
+_TOO_MANY: Final = "FieldValueTooMany"
 _NOT_FOUND: Final = "FieldValueNotFound"
 
 Keys = list[str | int]
@@ -99,6 +100,8 @@ class JudgedPod:
             if error.type == _NOT_FOUND and error.bad_value in volumes:
                 continue  # a volume that the operator adds, or that has a fault of its own
             fault = PodFault.of(error)
+            if error.type == _TOO_MANY and not fault.field and ("", fault.text) in alone:
+                continue  # what completes the object has more faults than are looked at
             placed = self._placed(fault.field, fault.text, alone, of_parts, absent=error.type == _ABSENT)
             if placed is not None:
                 yield PodFault(error.type, *placed, fault.value)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from webhook.admission import Warn
+from webhook.admission import Warn, one_line
+from webhook.golang.strconv import quote
 from webhook.vap.attributes import Attributes
 from webhook.vap.compiled import Interrupt
 from webhook.vap.context import AdmissionContext
@@ -88,13 +89,13 @@ def _title(attributes: Attributes) -> str:
     resource = attributes.resource
     metadata = (attributes.object or {}).get("metadata")
     names = metadata if isinstance(metadata, dict) else {}
-    name = attributes.name or names.get("name") or names.get("generateName") or "Unknown"
-    return f'{resource.name}.{resource.group} "{name}"' if resource.group else f'{resource.name} "{name}"'
+    name = str(attributes.name or names.get("name") or names.get("generateName") or "Unknown")
+    return f"{resource.name}.{resource.group} {quote(name)}" if resource.group else f"{resource.name} {quote(name)}"
 
 
 def _failure(policy: str, binding: Binding, index: int, decision: PolicyDecision) -> str:
     failure = {
-        "message": decision.message,
+        "message": one_line(decision.message),
         "policy": policy,
         "binding": binding.name,
         "expressionIndex": index,

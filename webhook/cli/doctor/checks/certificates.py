@@ -70,19 +70,29 @@ def _secret(found: Installation, bundles: dict[str, pem.Certificates]) -> Iterat
             yield finding("bundle-untrusting", webhook, f"caBundle does not trust the certificate in {about}")
 
 
+_GUARDED: Final = {
+    "validatingwebhookconfigurations": "no admission policy restricts what it may patch",
+    "secrets": "no admission policy restricts which Secrets it may create",
+}
+"""The resources that a policy of the chart must be about, and what is wrong without one."""
+
+
 def _guard(found: Installation) -> Iterator[Finding]:
+    if any("policies" in text for text in found.snapshot.unread):
+        return
     account = f"system:serviceaccount:{found.namespace}:{found.accounts()['gate']}"
-    for each in found.snapshot.of("ValidatingAdmissionPolicy"):
-        conditions = each["spec"].get("matchConditions") or []
-        bound = any(
-            binding["spec"].get("policyName") == each["metadata"]["name"]
-            and "Deny" in binding["spec"].get("validationActions", [])
-            for binding in found.snapshot.of("ValidatingAdmissionPolicyBinding")
-        )
-        if bound and any(f"'{account}'" in condition["expression"] for condition in conditions):
-            return
-    if not any("policies" in each for each in found.snapshot.unread):
-        yield finding("guard-missing", f"account {account}", "no admission policy restricts what it may patch")
+    bindings = [binding["spec"] for binding in found.snapshot.of("ValidatingAdmissionPolicyBinding")]
+    bound = {spec.get("policyName") for spec in bindings if "Deny" in spec.get("validationActions", [])}
+    guarded = {
+        resource
+        for policy in found.snapshot.of("ValidatingAdmissionPolicy")
+        if policy["metadata"]["name"] in bound
+        and any(f"'{account}'" in condition["expression"] for condition in policy["spec"].get("matchConditions") or [])
+        for rule in policy["spec"].get("matchConstraints", {}).get("resourceRules", [])
+        for resource in rule["resources"]
+    }
+    for resource in sorted(_GUARDED.keys() - guarded):
+        yield finding("guard-missing", f"account {account}", _GUARDED[resource])
 
 
 def _decoded(text: str) -> bytes:

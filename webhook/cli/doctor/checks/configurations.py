@@ -45,8 +45,10 @@ _VITAL: Final = (
 )
 """What a cluster needs to run and to repair itself."""
 
-_CONDITION: Final = "not-just-losing-finalizers"
-"""The match condition that the chart has."""
+_CONDITION: Final = "!has(object.metadata.deletionTimestamp) || object.?spec != oldObject.?spec"
+"""The match condition that the chart has; its name could stand before another."""
+
+_PATHS: Final = {"MutatingWebhookConfiguration": "/mutate", "ValidatingWebhookConfiguration": "/validate"}
 
 _LONG: Final = 10
 """Seconds; Kubernetes' own default for a webhook."""
@@ -98,14 +100,24 @@ def _webhook(configuration: Object, webhook: Object, found: Installation) -> Ite
     if configuration["metadata"]["name"] == found.name:
         if configuration["kind"].startswith("Validating") and webhook.get("failurePolicy") == "Ignore":
             yield finding("fails-open", about, "failurePolicy is Ignore")
-        for narrows in ("namespaceSelector", "objectSelector"):
-            if webhook.get(narrows):
-                yield finding("namespace-excluded", about, f"it has a {narrows}")
-        for each in webhook.get("matchConditions") or []:
-            if each["name"] != _CONDITION:
-                yield finding("namespace-excluded", about, f"it has a matchCondition {each['name']}")
+        for what in _narrowed(webhook):
+            yield finding("namespace-excluded", about, what)
     if webhook.get("timeoutSeconds", _LONG) > _LONG:
         yield finding("timeout-long", about, f"timeoutSeconds is {webhook['timeoutSeconds']}")
+
+
+def _narrowed(webhook: Object) -> Iterator[str]:
+    """What keeps objects of the guarded kinds from the gate."""
+    for selector in ("namespaceSelector", "objectSelector"):
+        if webhook.get(selector):
+            yield f"it has a {selector}"
+    for condition in webhook.get("matchConditions") or []:
+        if condition["expression"] != _CONDITION:
+            yield f"it has a matchCondition {condition['name']}: {condition['expression']}"
+    for scope in sorted({rule.get("scope", "*") for rule in webhook["rules"]} - {"*"}):
+        yield f"a rule has scope {scope}"
+    if webhook.get("matchPolicy") == "Exact":
+        yield "matchPolicy is Exact, so objects in other versions do not match"
 
 
 def _vital(webhook: Object, found: Installation) -> Iterator[tuple[str, str]]:
@@ -121,6 +133,9 @@ def _vital(webhook: Object, found: Installation) -> Iterator[tuple[str, str]]:
 
 def _service(configuration: Object, webhook: Object, found: Installation) -> Iterator[Finding]:
     target = webhook["clientConfig"]["service"]
+    if target.get("path") != (path := _PATHS[configuration["kind"]]):
+        what = f"it calls {target.get('path')}, and not {path}"
+        yield finding("service-wrong", f"{named(configuration)}, webhook {webhook['name']}", what)
     service = found.snapshot.find("Service", target["name"], target["namespace"])
     about = f"Service {target['namespace']}/{target['name']}"
     if service is None:
