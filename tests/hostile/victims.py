@@ -39,6 +39,8 @@ LENGTH: Final = 100
 """Items of the shorter object whose steps are counted."""
 ITEMS: Final = 1_000
 PATIENCE: Final = 10.0
+AGAIN: Final = 2
+"""Times that the worst case is measured again."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ def run(report: Report, seconds: float, names: Sequence[str] = ()) -> None:
         costs = [_cost(case) for case in within(seconds, cases(name))]
         for what, unit, bar, of in _FIGURES:
             worst = max(costs, key=of)
-            figure = of(worst) / (slowness if unit else 1)
+            least = min(of(worst), *(of(_cost(worst.case)) for _ in range(AGAIN)))  # what others did does not count
+            figure = least / (max(slowness, timing.slowness()) if unit else 1)
             report.add(PART, f"{name}, {what}", figure, unit, bar, worst.case.name)
         last = max(costs, key=lambda cost: max(cost.loop, 1e3 * cost.child)).case
         for victim, run_it in (("reconciler", _reconciled), ("check", _checked)):

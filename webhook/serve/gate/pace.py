@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-AT_ONCE: Final = 0.03
-"""Seconds until a review is looked at, and then seconds of CPU until it is given up: together, the bar of the worst
-small review (docs/reliability.md), and a little more."""
+AT_ONCE: Final = 0.024
+"""Seconds until a review is looked at, and then seconds of CPU until it is given up: together, a little less than the
+bar of the worst small review (docs/reliability.md)."""
 
-POLICIES: Final = AT_ONCE / 3
+POLICIES: Final = 0.01
 """As :data:`AT_ONCE`, for a review that admission policies are about: their author does not know what they cost a
 hostile object, and a user may repeat it."""
 
