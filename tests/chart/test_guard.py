@@ -14,7 +14,7 @@ from tests.chart.helm import NAMESPACE, POLICIES, configurations, of_kind
 from tests.chart.test_certificates import MANAGED
 from tests.chart.test_rights import BLIND, REPORTS, rights
 from tests.vap.documents import documents
-from webhook.admission.request import GroupVersionKind, Request
+from webhook.admission.decision import GroupVersionKind, Request
 from webhook.vap import MemoryContext, NativePolicies
 
 ADMISSION = "admissionregistration.k8s.io"
