@@ -51,8 +51,11 @@ SETS = {
 }
 
 
-_OF_VERSION = r'(helm\.sh/chart"?: ?"?modelgate-|app\.kubernetes\.io/version"?: ?"?|modelgate:|dyn\("(?:modelgate-)?)\d+\.\d+\.\d+'
-"""What a version comes after: in labels, in the image, and in the guard's expressions, where a line may break before."""
+_OF_VERSION = (
+    r'(helm\.sh/chart"?: ?"?modelgate-|app\.kubernetes\.io/version"?: ?"?|modelgate:|dyn\("(?:modelgate-)?)'
+    r"\d+\.\d+\.\d+"
+)
+"""A version in labels, in the image, and in the expressions of the guard, where a line may break before it."""
 
 
 def text(name):
