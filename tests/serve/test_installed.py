@@ -5,15 +5,21 @@ import json
 import logging
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
+import yaml
 from starlette.testclient import TestClient
 
 from tests.catalog.test_installed import changed, with_prefetch
 from tests.cluster.test_live import until
+from tests.definitions import definition, definition_files
 from tests.reconciler.apiserver import ApiServer
+from tests.vap.documents import binding, policy
 from webhook.admission.errors import NotReady
+from webhook.catalog.kinds import NO_POLICY
 from webhook.cluster.api import Reader
+from webhook.engine import policyset
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
 from webhook.serve.gate.state import State
@@ -222,6 +228,56 @@ def test_a_watch_tells_what_was_installed_replaced_and_removed(gate, installed, 
         until(lambda: gate.state.catalog is not loaded)
         server.delete("customresourcedefinitions", NAME, "")
         until(lambda: gate.state.catalog is loaded)
+
+
+def fresh(catalog):
+    """The catalog with no kind compiled by it yet."""
+    return replace(catalog, kinds=catalog.kinds.replaced(catalog.kinds.listed))
+
+
+def compiled(gate):
+    kinds = gate.state.catalog.kinds
+    return {gvk.kind for gvk in kinds if kinds.current(gvk).policy is not NO_POLICY}
+
+
+def put_all(server, api):
+    """Install the definitions of an API as they are; their kinds."""
+    found = [definition(path) for path in definition_files() if path.parent.parent.name == api]
+    for document in found:
+        server.put("customresourcedefinitions", {"apiVersion": "apiextensions.k8s.io/v1", **document})
+    return {document["spec"]["names"]["kind"] for document in found}
+
+
+def test_only_the_rules_of_kinds_that_are_installed_are_compiled(server, loaded, tmp_path, monkeypatch):
+    monkeypatch.setattr("webhook.serve.installed.SECONDS", 600.0)
+    gate, settled = Gate(catalog=fresh(loaded)), []
+    gate.metrics.count_undecided(gate.state.catalog.undecided)
+    installed = InstalledDefinitions(gate, lambda: Reader(server.client()), lambda: settled.append(compiled(gate)))
+    llmaz = put_all(server, "llmaz")
+    with followed(installed):
+        until(lambda: not installed.unready())
+        assert compiled(gate) == llmaz
+        native = policy("p", validations=[{"expression": "true"}]), binding("p")
+        (tmp_path / "policies.yaml").write_text(yaml.safe_dump_all(native))
+        gate.use_policies(policyset.load(tmp_path))
+        assert gate.metrics.text().count(b"modelgate_rules_one_by_one_total{") == len(loaded.kinds)
+        assert f"ok\ncatalog {loaded.digest}\n" in ready(gate)[1]
+        assert compiled(gate) == llmaz
+        until(installed._watched)
+        aim = put_all(server, "aim")  # these come later: they are compiled without a review of them
+        until(lambda: compiled(gate) == llmaz | aim)
+        gate.use(fresh(loaded))
+        assert compiled(gate) == llmaz | aim
+    assert settled == [llmaz]
+
+
+def test_if_it_is_not_known_what_is_installed_the_rules_of_all_kinds_are_compiled(server, loaded):
+    server.fail("GET", "customresourcedefinitions", 403, "no rights")
+    gate, every_kind, settled = Gate(catalog=fresh(loaded)), {gvk.kind for gvk in loaded.kinds}, []
+    InstalledDefinitions(gate, lambda: Reader(server.client()), lambda: settled.append(compiled(gate))).look()
+    assert settled == [every_kind]
+    gate.use(fresh(loaded))
+    assert compiled(gate) == every_kind
 
 
 def test_a_change_of_another_definition_leads_to_no_look(gate, installed, server, loaded, monkeypatch):

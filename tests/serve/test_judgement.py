@@ -205,7 +205,7 @@ def test_what_a_child_asks_for_is_read_by_the_parent(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(engine, "validate", decide)
     live = ViewRunner(lambda: cluster)
-    gate = Gate(catalog=Everything({}, "digest"), live_view=live)
+    gate = Gate(catalog=Everything(Kinds({}), "digest"), live_view=live)
 
     async def main() -> bytes:
         async with live.running():

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from webhook import engine
 from webhook.admission.decision import Cause, Decision
 from webhook.admission.errors import NotReady, Unavailable
-from webhook.catalog import Catalog
+from webhook.catalog import Catalog, Kinds
 from webhook.cluster import Kind, MemoryView
 from webhook.cluster.view import Freshness
 from webhook.serve.app import application
@@ -85,7 +85,7 @@ class Cluster(MemoryView):
 def served(cluster: Cluster) -> Iterator[TestClient]:
     """A gate that has found its cluster."""
     live_view = ViewRunner(lambda: cluster)
-    gate = Gate(catalog=Everything({}, "digest"), live_view=live_view)
+    gate = Gate(catalog=Everything(Kinds({}), "digest"), live_view=live_view)
     with TestClient(application(gate, [live_view.running]), raise_server_exceptions=False) as client:
         live_view._thread.join()
         yield client
@@ -170,7 +170,7 @@ def test_what_is_wrong_with_the_view_is_why_the_gate_is_not_ready() -> None:
 def test_the_metrics_show_how_current_the_view_is_when_they_are_read() -> None:
     cluster = Cluster()
     live_view = ViewRunner(lambda: cluster)
-    gate = Gate(catalog=Everything({}, "digest"), live_view=live_view)
+    gate = Gate(catalog=Everything(Kinds({}), "digest"), live_view=live_view)
     gate.metrics.watch(live_view.freshness)
     assert b"modelgate_view_objects{" not in gate.metrics.text()  # there is no view yet
     with TestClient(application(gate, [live_view.running])) as client:
@@ -188,7 +188,7 @@ def test_without_a_way_to_the_api_server_the_gate_says_so_and_decides_nothing() 
         raise NotReady("there is no way to the API server: no token")
 
     live_view = ViewRunner(make)
-    gate = Gate(catalog=Everything({}, "digest"), live_view=live_view)
+    gate = Gate(catalog=Everything(Kinds({}), "digest"), live_view=live_view)
     assert gate.unready() == ["not connected to the API server yet"]
     with TestClient(application(gate, [live_view.running])) as client:
         assert client.post("/validate", json=REVIEW).status_code == 503

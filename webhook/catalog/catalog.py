@@ -89,14 +89,25 @@ class Catalog:
         kinds = self.kinds.with_rules(kinds_of_other_release, compiled)
         return replace(self, kinds=kinds, digest=digest.hexdigest()[:16], in_force=releases_in_force)
 
-    def compiled(self) -> Catalog:
-        """This catalog, after the rules of all kinds are compiled: a server does not let a caller wait for it.
+    def compiled(self, installed: Collection[str] | None = None) -> Catalog:
+        """This catalog, after the rules of its kinds are compiled: a server does not let a caller wait for it.
 
-        The syntax trees go: 5 MiB, of which a server needs those of the kinds that are judged often.
+        ``installed`` are the names of the definitions that a cluster has: only the rules of their kinds are compiled
+        then, because each kind takes a megabyte. The syntax trees go: 5 MiB, of which a server needs those of the kinds
+        that are judged often.
         """
-        for kind in self.kinds.values():
-            kind.policy.drop_trees()
+        for gvk, listed in self.kinds.listed.items():
+            if installed is None or f"{listed.plural}.{gvk.group}" in installed:
+                self.kinds[gvk].policy.drop_trees()
         return self
+
+    def undecided(self) -> Iterator[tuple[str, int]]:
+        """How many objects of each kind with rules the function of all rules could not decide."""
+        for kind in map(self.kinds.current, self.kinds):
+            if kind.policy.validations:
+                yield kind.gvk.kind, self.prepared(kind).undecided
+            elif kind.policy is NO_POLICY and kind.sources:
+                yield kind.gvk.kind, 0  # it is not compiled, so that no object was judged
 
     def prepared(self, kind: KnownKind) -> Prepared:
         """What is generated for a kind of this catalog, and how often it was used."""

@@ -157,6 +157,10 @@ class Kinds(Mapping[GroupVersionKind, KnownKind]):
         """A kind whose rules may not be compiled yet."""
         return self.listed[gvk]
 
+    def current(self, gvk: GroupVersionKind) -> KnownKind:
+        """A kind as it is now: its rules are compiled if it was looked up before."""
+        return self._compiled.get(gvk) or self.listed[gvk]
+
     def replaced(self, listed: Mapping[GroupVersionKind, KnownKind], compile_kind: Compile = _as_it_is) -> Kinds:
         """Other kinds. Those that are listed here, too, are compiled once for both, others by ``compile_kind``."""
 

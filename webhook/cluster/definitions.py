@@ -70,6 +70,11 @@ class Definitions:
         self._held, self.absent = held, frozenset(absent)
         return changed
 
+    @property
+    def installed(self) -> frozenset[str]:
+        """The names of the definitions that are installed."""
+        return frozenset(self._held)
+
     def documents(self) -> Iterator[dict[str, Any]]:
         """The definitions that are installed."""
         for _, text in self._held.values():

@@ -32,16 +32,17 @@ class Offline(MemoryContext):
     def __init__(self, catalog: Catalog, objects: Iterable[dict[str, Any]] = (), *, assume: bool = False) -> None:
         given = list(objects)
         self._assume = assume
-        self._scopes = {(gvk.group, gvk.kind): kind.namespaced for gvk, kind in catalog.kinds.items()}
+        kinds = catalog.kinds.listed  # without their rules
+        self._scopes = {(gvk.group, gvk.kind): kind.namespaced for gvk, kind in kinds.items()}
         self._defined = dict(_defined(given))
         self._schemas_of_definitions: dict[GroupVersionKind, KindSchema | None] = {}
         self._scopes |= dict.fromkeys(CLUSTER_KINDS, False)
         self._scopes |= {kind: crd["spec"].get("scope") == "Namespaced" for kind, crd in self._defined.items()}
         self._names: dict[tuple[str, str], list[Equivalent]] = {}
-        for gvk, kind in catalog.kinds.items():
+        for gvk, kind in kinds.items():
             same = self._names.setdefault((gvk.group, kind.plural), [])
             same.append(Equivalent(GroupVersionResource(gvk.group, gvk.version, kind.plural), gvk))
-        super().__init__(map(self._placed, given), {gvk: kind.schema for gvk, kind in catalog.kinds.items()})
+        super().__init__(map(self._placed, given), {gvk: kind.schema for gvk, kind in kinds.items()})
 
     def scope(self, group: str, kind: str) -> bool | None:
         """Whether a kind is namespaced, by the catalog, Kubernetes or a CRD among the objects; None if unknown."""

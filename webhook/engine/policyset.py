@@ -107,14 +107,14 @@ def _nameless(documents: Iterable[Document]) -> Iterator[Problem]:
 
 def _kinds_in(catalog: Catalog) -> Any:
     by_resource: dict[GroupVersionResource, list[GroupVersionKind]] = {}
-    for gvk, known in catalog.kinds.items():
+    for gvk, known in catalog.kinds.listed.items():
         by_resource.setdefault(GroupVersionResource(gvk.group, gvk.version, known.plural), []).append(gvk)
     return lambda resource: by_resource.get(resource, [])
 
 
 def _schemas_of(catalog: Catalog) -> Any:
     def schema_of(kind: GroupVersionKind) -> Any:
-        known = catalog.find(kind)
+        known = catalog.kinds.listed.get(kind)
         return None if known is None else published(known.schema.raw)
 
     return schema_of

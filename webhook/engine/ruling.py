@@ -75,7 +75,7 @@ class Ruling:
 
     def kinds(self) -> Iterator[APIResource]:
         """The kinds that the gate reviews."""
-        for gvk, known in self.shipped.kinds.items():
+        for gvk, known in self.shipped.kinds.listed.items():
             if self.guarded is None or f"{known.plural}.{gvk.group}" in self.guarded:
                 yield APIResource(gvk.group, gvk.version, known.plural, gvk.kind, known.namespaced)
 
@@ -85,7 +85,7 @@ class Ruling:
 
     def api(self, resource: APIResource) -> str:
         """The name of a kind's API, which is that of its folder of rules."""
-        return self.shipped.kinds[GroupVersionKind(resource.group, resource.version, resource.kind)].api
+        return self.shipped.uncompiled(GroupVersionKind(resource.group, resource.version, resource.kind)).api
 
     def because(self, obj: Mapping[str, Any]) -> Mapping[str, str]:
         """Why each rule of the object's kind exists, by code."""

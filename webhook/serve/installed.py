@@ -31,14 +31,16 @@ GRACE: Final = 5.0
 class InstalledDefinitions:
     """Tells a gate the definitions of its kinds. ``connect`` raises NotReady if it is not possible yet.
 
-    The gate is not ready before the first look, because it may refuse what is valid. If it is not allowed to read
-    definitions, it judges by its own and says so. A watch of their metadata tells when to look again; if it is not
+    The gate is not ready before the first look, because it may refuse what is valid, and the rules of the kinds that
+    are installed are compiled by it. ``settle`` is called after that. If it is not allowed to read definitions, it
+    judges all kinds by its own and says so. A watch of their metadata tells when to look again; if it is not
     allowed to watch, it looks every SECONDS.
     """
 
-    def __init__(self, gate: Gate, connect: Callable[[], Reader]) -> None:
+    def __init__(self, gate: Gate, connect: Callable[[], Reader], settle: Callable[[], object] = lambda: None) -> None:
         self._gate = gate
         self._connect = connect
+        self._settle = settle
         self._api: Reader | None = None
         self._definitions: Definitions | None = None
         self._reflector: Reflector | None = None
@@ -61,11 +63,14 @@ class InstalledDefinitions:
             if text != self._trouble:
                 log.warning("%s%s", text, "; Modelgate judges by its own" if forbidden else "")
             self._trouble = text
-            self._looked = self._looked or forbidden
+            if forbidden and not self._looked:
+                self._gate.replace(installed=None)
+                self._begin()
             if self._looked:
                 self._gate.refuse("installed definitions", text)
         else:
-            self._looked, self._trouble = True, ""
+            self._trouble = ""
+            self._begin()
             self._gate.accept("installed definitions")
 
     @contextlib.asynccontextmanager
@@ -78,13 +83,20 @@ class InstalledDefinitions:
         finally:
             await asyncio.to_thread(self._end, keeper)
 
+    def _begin(self) -> None:
+        """Let the gate be ready, after the first look."""
+        if not self._looked:
+            self._settle()
+            self._looked = True
+
     def _look(self) -> None:
         if self._definitions is None:
             self._api = self._connect()
             self._definitions = Definitions(self._api)
         own, further = map(sorted, self._gate.state.definition_names())
         if self._definitions.refresh(own, TIMEOUT, further):
-            self._gate.use_definitions(self._definitions.documents, self._definitions.absent)
+            there = self._definitions
+            self._gate.use_definitions(there.documents, there.installed, there.absent)
 
     def _keep(self) -> None:
         while not self._stop.is_set():

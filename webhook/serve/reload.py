@@ -89,7 +89,7 @@ def rules(gate: Gate, folder: Path, *, alone: bool = True) -> Reloader[Catalog]:
 
     def load() -> Catalog:
         settings = gate.state.options.settings
-        found = catalog.load(folder, settings) if alone else catalog.load(settings=settings, packs=[folder]).compiled()
+        found = catalog.load(folder, settings) if alone else catalog.load(settings=settings, packs=[folder])
         if not found.kinds:  # the files may not be mounted yet, and an empty catalog would admit everything
             raise CatalogError([Problem(str(folder), "", "no API found")])
         return found

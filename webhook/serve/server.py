@@ -213,7 +213,7 @@ def _certificate(gate: Gate, settings: Settings) -> _Files:
     """The certificate of the settings, and what clients think of it."""
     gate.readiness.trust = trust = Trust(settings.tls_dir)
     gate.metrics.registry.register(trust)
-    gate.metrics.count_undecided(lambda: gate.state.undecided())  # noqa: PLW0108 - of the state at each scrape
+    gate.metrics.count_undecided(lambda: gate.state.catalog.undecided() if gate.state.catalog else ())
     gate.metrics.count_missed_stamps(lambda: gate.state.recent.missed)
     try:
         client_ca = settings.client_ca if settings.caller == "mtls" else None
@@ -244,13 +244,15 @@ def _health(gate: Gate, settings: Settings, certificate: Certificate) -> Iterato
 
 
 def _view(gate: Gate, settings: Settings) -> Iterator[Background]:
-    """Give the gate a live view, if the settings ask for one."""
-    if settings.view == "live":
+    """Give the gate a live view, if the settings ask for one; otherwise it does not know what is installed."""
+    if settings.view != "live":
+        gate.replace(installed=None)
+    else:
         view = live_view(settings.view_kubeconfig, settings.view_stale_seconds, gate.without)
         gate.replace(live_view=view)
         gate.metrics.watch(view.freshness)
         yield view.running
-        installed = InstalledDefinitions(gate, functools.partial(reader, settings.view_kubeconfig))
+        installed = InstalledDefinitions(gate, functools.partial(reader, settings.view_kubeconfig), _settle)
         gate.readiness.needs.append(installed.unready)
         yield installed.following
 
@@ -271,7 +273,7 @@ def _rules(gate: Gate, settings: Settings, hangup: Hangup) -> Iterator[Backgroun
         yield _reloaded(rules(gate, settings.policies, alone=False), settings, hangup)
     else:
         gc.disable()  # nothing of it becomes garbage, and each collection would look at all of it
-        gate.use(catalog.load(settings=settings.facts).compiled())
+        gate.use(catalog.load(settings=settings.facts))
         gc.enable()
     if settings.admission_policies is not None:
         yield _reloaded(admission_policies(gate, settings.admission_policies), settings, hangup)
@@ -311,8 +313,12 @@ def _shared(gate: Gate, settings: Settings) -> dict[str, Any]:
 
 @contextlib.asynccontextmanager
 async def _settled() -> AsyncIterator[None]:
+    _settle()
+    gc.set_threshold(50_000, 20, 100)
+    yield
+
+
+def _settle() -> None:
     """Exclude loaded objects from garbage collection, which halves the time of large reviews."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
-    yield

@@ -89,12 +89,16 @@ class Gate:
         loaded = catalog.without(self.without)
         self.renew(lambda state: state.replaced(loaded=loaded), self._tell_catalog)
 
-    def use_definitions(self, definitions: InstalledDocuments, absent: frozenset[str] = frozenset()) -> None:
+    def use_definitions(
+        self, definitions: InstalledDocuments, installed: frozenset[str] | None, absent: frozenset[str]
+    ) -> None:
         """Judge by these CustomResourceDefinitions from now on, where they differ from the catalog's.
 
-        ``absent`` are the names of further ones that are not installed.
+        ``installed`` are their names, None if these are not known, and ``absent`` the names of further ones that are
+        not installed.
         """
-        self.renew(lambda state: state.replaced(definitions=definitions, absent=absent), self._tell_catalog)
+        change = partial(State.replaced, definitions=definitions, installed=installed, absent=absent)
+        self.renew(change, self._tell_catalog)
 
     def use_policies(self, policies: PolicySet) -> None:
         """Evaluate these admission policies, too, from now on; a catalog must be loaded."""

@@ -92,6 +92,7 @@ class Parts(TypedDict, total=False):
 
     loaded: Catalog | None
     definitions: InstalledDocuments
+    installed: frozenset[str] | None
     absent: frozenset[str]
     policies: PolicySet | None
     view: ClusterView
@@ -106,7 +107,8 @@ class State(NamedTuple):
     """Everything that a review is judged by; each review reads it once.
 
     ``loaded`` is None until a catalog is loaded; ``catalog`` is it by the ``definitions`` that are installed, without
-    those that are ``absent``, and ``deviations`` say how these differ. Other objects come from ``view`` or, if it is
+    those that are ``absent``, and ``deviations`` say how these differ. ``installed`` are the names of definitions whose
+    kinds are compiled before a review needs them; None: all kinds are. Other objects come from ``view`` or, if it is
     set, from ``live_view``. Without the parts that are ``waiting``, no review is answered. ``recent`` are the stamps
     written by this state and no other. ``pace`` is the checkpoint of its ``options``.
     """
@@ -117,6 +119,7 @@ class State(NamedTuple):
     pace: Pace
     loaded: Catalog | None = None
     definitions: InstalledDocuments = tuple
+    installed: frozenset[str] | None = frozenset()
     absent: frozenset[str] = frozenset()
     policies: PolicySet | None = None
     live_view: ViewRunner | None = None
@@ -131,7 +134,7 @@ class State(NamedTuple):
         recent = parts.get("recent", self.recent.anew())  # the others were written by what is replaced
         new = self._replace(**parts)
         new = new._replace(recent=recent, options=replace(new.options, written=recent.take, checkpoint=new.pace))
-        if "loaded" in parts or "definitions" in parts:
+        if parts.keys() & {"loaded", "definitions", "installed"}:
             new = _installed(new)
         return new._replace(native=_native(new))
 
@@ -151,22 +154,13 @@ class State(NamedTuple):
         """The names of the definitions of the loaded catalog's kinds, and of others that tell releases apart."""
         return definition_names(self.loaded) if self.loaded is not None else (frozenset(), frozenset())
 
-    def undecided(self) -> list[tuple[str, int]]:
-        """How many objects of each kind the function of all rules could not decide."""
-        if (catalog := self.catalog) is None:
-            return []
-        kinds = [known for known in catalog.kinds.values() if known.policy.validations]
-        return [(known.gvk.kind, catalog.prepared(known).undecided) for known in kinds]
-
 
 def _installed(state: State) -> State:
     """The state with the catalog by the definitions that are installed, and how these deviate from it."""
     if state.loaded is None:
         return state._replace(catalog=None, deviations=())
     catalog, deviations = with_installed(state.loaded, state.definitions(), absent=state.absent)
-    if catalog is not state.loaded:
-        catalog = catalog.compiled()
-    return state._replace(catalog=catalog, deviations=deviations)
+    return state._replace(catalog=catalog.compiled(state.installed), deviations=deviations)
 
 
 def _native(state: State) -> NativePolicies | None:
