@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tests.bench.report import Row, Table
 
-__all__ = ["IN_PROCESS", "THROUGH_API_SERVER", "Bar", "beside"]
+__all__ = ["IN_PROCESS", "MANY_CLIENTS", "THROUGH_API_SERVER", "Bar", "beside"]
 
 NOTE = (
     "The medians of the tables below, beside what they must be. A bar that is missed by less than the spread of its "
@@ -80,6 +80,13 @@ THROUGH_API_SERVER: Sequence[Bar] = (
     Bar(_RATIOS, "modelgate", "CPU ms/create", 0.7),
     Bar(_RATIOS, "modelgate", "creates/s", 0.97, least=True),
     Bar("Creates through the API server", "modelgate", "RSS MiB", 120),
+)
+
+_MANY = "Many clients, in relation"
+MANY_CLIENTS: Sequence[Bar] = (
+    Bar(_MANY, "modelgate, 200 clients", "p99 ÷ nothing", 1.25),
+    *(Bar(_MANY, f"modelgate, {count} clients", "creates/s ÷ Go", 1, least=True) for count in (50, 200, 500)),
+    *(Bar("Many clients", f"modelgate, {count} clients", "failed", 0) for count in (50, 200, 500)),
 )
 
 

@@ -87,7 +87,7 @@ def test_good_callers_lose_nothing_while_a_hostile_one_asks(gate: Gate) -> None:
 
 @pytest.mark.parametrize(
     ("opening", "count"),
-    [(flood.silent, 2 * HANDSHAKES), (flood.begun, 2 * HANDSHAKES), (flood.handshaken, CONNECTIONS + 50)],
+    [(flood.silent, 2 * HANDSHAKES), (flood.begun, CONNECTIONS + 2 * HANDSHAKES), (flood.handshaken, CONNECTIONS + 50)],
     ids=["silent connections", "unfinished handshakes", "idle connections"],
 )
 def test_good_callers_are_answered_while_strangers_open_connections(

@@ -42,10 +42,10 @@ def contexts(tmp_path: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
 
 
 @contextlib.asynccontextmanager
-async def listening(context: ssl.SSLContext) -> AsyncIterator[int]:
+async def listening(context: ssl.SSLContext, spare: int = 0) -> AsyncIterator[int]:
     """The port of a listener."""
     sock = socket.create_server(("127.0.0.1", 0))
-    listener = Listener(sock, Greeting, context, 100)
+    listener = Listener(sock, Greeting, context, 100, lambda: spare)
     try:
         yield sock.getsockname()[1]
     finally:
@@ -99,6 +99,22 @@ def test_of_too_many_handshakes_the_oldest_gives_way(contexts: Contexts, monkeyp
                 assert await greeted(port, contexts[1]) == b"hello\n"
                 with pytest.raises(BlockingIOError):
                     peers[-1].recv(1)  # still open
+
+    asyncio.run(main())
+
+
+def test_a_handshake_may_take_the_place_of_a_connection(contexts: Contexts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listeners, "HANDSHAKES", 3)
+    monkeypatch.setattr(listeners, "HANDSHAKE_SECONDS", 60)
+
+    async def main() -> None:
+        async with listening(contexts[0], spare=7) as port:
+            with contextlib.ExitStack() as stack:
+                peers = [stack.enter_context(contextlib.closing(connect(port))) for _ in range(11)]
+                assert await end(peers[0]) == b""
+                for peer in peers[1:]:
+                    with pytest.raises(BlockingIOError):
+                        peer.recv(1)  # still open
 
     asyncio.run(main())
 

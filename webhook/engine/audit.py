@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.admission import Cause, Request, Warn, labels
 from webhook.admission.stamp import ANNOTATION, Stamp, canonical
@@ -21,8 +21,6 @@ from webhook.engine.decisions import validate
 from webhook.engine.filling.defaulting import Normalised, normalise
 from webhook.engine.filling.stamping import stamp_of
 from webhook.engine.options import Native, Options
-from webhook.engine.policyset import PolicySet
-from webhook.engine.policyset import load as load_policies
 from webhook.engine.review import ObjectReview, refusal_of
 from webhook.engine.ruling import Ruling
 from webhook.facts import CHOICES
@@ -30,6 +28,9 @@ from webhook.facts.settings import Settings
 from webhook.ground.budget import SpentError
 from webhook.manifests.files import Contents
 from webhook.policy import Profile
+
+if TYPE_CHECKING:
+    from webhook.engine.policyset import PolicySet
 
 __all__ = ["Ruling", "Standing", "Verdict", "judge", "load", "native_policies"]
 
@@ -91,7 +92,9 @@ def native_policies(folder: Path | Contents) -> PolicySet:
     Raises:
         LoadError: with every problem.
     """
-    found = load_policies(folder)
+    from webhook.engine import policyset  # noqa: PLC0415 - with their language, a reconciler takes 10 MB more
+
+    found = policyset.load(folder)
     asking = {
         each.value["metadata"]["name"]
         for each in found.documents

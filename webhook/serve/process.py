@@ -13,7 +13,7 @@ from typing import Final
 log = logging.getLogger("modelgate")
 
 DESCRIPTORS: Final = 1024
-"""Descriptors that a server needs: 500 connections, 64 handshakes, its backlog and its files, with room to spare."""
+"""Descriptors that a server needs: 600 connections, 64 handshakes, its backlog and its files, with room to spare."""
 
 FREED: Final = 4 * 1024 * 1024
 """Bytes that the allocator may keep for what comes next."""

@@ -28,7 +28,7 @@ from webhook.serve.direct import Direct
 from webhook.serve.faults import cluster_events
 from webhook.serve.gate import Gate
 from webhook.serve.http.answers import Answers, refusals
-from webhook.serve.http.connection import Connection
+from webhook.serve.http.connection import CONNECTIONS, Connection
 from webhook.serve.http.health import listening
 from webhook.serve.http.immediate import Waiting
 from webhook.serve.http.listener import Listener
@@ -111,13 +111,16 @@ class _Server(uvicorn.Server):
         if self.lifespan.should_exit:
             sys.exit(STARTUP_FAILURE)
         (bound,) = sockets or [self.config.bind_socket()]
-        listener = Listener(bound, self._connection, self.config.ssl, self.config.backlog)
+        listener = Listener(bound, self._connection, self.config.ssl, self.config.backlog, self._spare)
         self.servers = [listener]  # type: ignore[list-item]  # of a server, uvicorn only calls what a Listener has
         self.started = True
 
     def _connection(self) -> Connection:
         make = cast("Callable[..., Connection]", self.config.http_protocol_class)
         return make(self.config, self.server_state, self.lifespan.state)
+
+    def _spare(self) -> int:
+        return CONNECTIONS - len(self.server_state.connections)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if sig != signal.SIGTERM:

@@ -1,6 +1,7 @@
 """``make bench-e2e``: creates of Models through a real API server, beside other webhooks, measured in turn.
 
 python -m tests.bench.e2e [-n CREATES] [--runs 5] [--only VARIANT …] [--json FILE] [--publish]
+python -m tests.bench.e2e --clients 50 200 500 [--runs 5] [--only VARIANT …] [--json FILE] [--publish]
 
 Each run makes ``n`` creates and ``n`` dry runs of each variant, one of each variant in turn, and then as many creates
 as 8 connections can in half a second, of each variant in turn, 20 times. The figures are the medians of the runs.
@@ -18,40 +19,33 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import astuple, dataclass, field
-from functools import partial
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-from tests.bench.bars import THROUGH_API_SERVER, beside
+from tests.bench.bars import MANY_CLIENTS, THROUGH_API_SERVER, beside
+from tests.bench.e2e.clients import CLIENTS, COMPARED, Figures, clients_tables, measure_clients
+from tests.bench.e2e.creator import Creator, measured_plane
 from tests.bench.e2e.interpreter import about
-from tests.bench.e2e.variants import GO, NAMES, Variant, installed
-from tests.bench.objects import sparse
-from tests.bench.plot import PICTURE, drawn
+from tests.bench.e2e.variants import GO, NAMES, Variant
+from tests.bench.plot import CREATES as CREATES_PLOT
+from tests.bench.plot import MANY_CLIENTS as CLIENTS_PLOT
 from tests.bench.report import PAGE, Row, Table, document, machine, markdown, published
 from tests.bench.timing import cpu_of, memory_of
-from tests.e2e.assets import assets
-from tests.e2e.client import Client
-from tests.e2e.crds import install_crds
-from tests.e2e.kubectl import Object
-from tests.e2e.plane import Place, Plane
-from tests.e2e.processes import wait_until
+from tests.e2e.plane import Plane
 
 CREATES = 2000
+RUNS = 5
 CLEARED = 500
 """Turns, after which all objects are deleted: with more of them the API server collects garbage for longer."""
 CONNECTIONS = 8
 SECONDS, TURNS = 0.5, 20
 """The seconds of a load, and how many each variant has in a run: short, so that all of them see the same machine."""
-QUIET = Place(enter=("env", "GOGC=800"))
-"""The API server and etcd collect garbage an eighth as often as by default; the webhooks as they do by default."""
 CREATE, DRY = ("create p50 ms", "create p99 ms"), ("dry run p50 ms", "dry run p99 ms")
 LOAD = ("creates/s", "CPU ms/create")
 STATE = ("RSS MiB", "ready s")
@@ -62,53 +56,6 @@ NOTE = (
     f"{CONNECTIONS} connections; CPU is of the webhook's process. The Go, ASGI and kopf webhooks have a few rules and "
     "no messages; modelgate has all rules of all kinds, six defaults and a stamp."
 )
-
-
-class FailedError(Exception):
-    """The API server did not create the object."""
-
-
-class Creator:
-    """Creates Models of ever new names in the namespaces of the variants."""
-
-    def __init__(self, plane: Plane, first: int = 0) -> None:
-        self._client = Client(plane.kubeconfig)
-        self._number = first
-
-    def create(self, variant: Variant, *, dry: bool = False) -> float | None:
-        """Milliseconds until the answer; None if the call failed."""
-        try:
-            return self._create(variant, dry=dry)[0]
-        except (FailedError, HTTPException, OSError) as error:
-            print(f"failed: {variant.name}: {error}", file=sys.stderr)
-            self._client.connection.close()  # the next call opens another
-            return None
-
-    def is_defaulted(self, variant: Variant) -> bool:
-        """Whether the API server asks the variant already: each fills in the resource of the GPU."""
-        gpu: Object = self._create(variant, dry=True)[1]["spec"]["hardware"]["gpu"]
-        return gpu.get("resourceName") == "nvidia.com/gpu"
-
-    def _create(self, variant: Variant, *, dry: bool) -> tuple[float, Object]:
-        self._number += 1
-        given = sparse(self._number)
-        metadata = {"name": f"m-{self._number}", "namespace": variant.namespace, "labels": given["metadata"]["labels"]}
-        metadata["annotations"] = {"note": given["metadata"]["annotations"]["note"]}
-        path = f"/apis/inference.llmkube.dev/v1alpha1/namespaces/{variant.namespace}/models"
-        obj = {**given, "metadata": metadata}
-        started = time.perf_counter()
-        reply = self._client.ask("POST", f"{path}?dryRun=All" if dry else path, obj)
-        seconds = time.perf_counter() - started
-        if reply.code != 201:
-            raise FailedError(f"{reply.code} {reply.body}")
-        return seconds * 1e3, reply.body
-
-    def clear(self, variant: Variant) -> None:
-        path = f"/apis/inference.llmkube.dev/v1alpha1/namespaces/{variant.namespace}/models"
-        self._client.ask("DELETE", path, None)
-
-    def close(self) -> None:
-        self._client.connection.close()
 
 
 @dataclass(frozen=True)
@@ -193,11 +140,7 @@ Cells = dict[str, dict[str, list[float]]]
 
 def measure(names: Sequence[str], count: int, runs: int, cells: Cells) -> None:
     """Add the figures of each run, also of one that an error ends."""
-    with ExitStack() as stack:
-        plane = stack.enter_context(Plane(assets("plane"), place=QUIET))
-        install_crds(plane.kubectl)
-        variants = installed(plane, stack, names)
-        _wait_for(plane, variants)
+    with measured_plane(names) as (plane, variants):
         for number in range(runs):
             samples = {each.name: Samples() for each in variants}
             try:
@@ -211,13 +154,6 @@ def measure(names: Sequence[str], count: int, runs: int, cells: Cells) -> None:
 def tables_of(names: Sequence[str], cells: Cells) -> list[Table]:
     rows = [Row(name, cells.get(name, {})) for name in names]
     return [Table("Creates through the API server", NOTE, COLUMNS, rows), *_ratios(cells)]
-
-
-def _wait_for(plane: Plane, variants: Sequence[Variant]) -> None:
-    with closing(Creator(plane)) as creator:
-        for variant in variants:
-            if variant.name != "nothing":
-                wait_until(partial(creator.is_defaulted, variant), f"the API server to ask {variant.name}")
 
 
 def _ratios(cells: Cells) -> Iterator[Table]:
@@ -239,26 +175,39 @@ def _ratios(cells: Cells) -> Iterator[Table]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.e2e", description="Measure; print Markdown.")
     parser.add_argument("-n", type=int, default=CREATES, metavar="CREATES", help="creates of each variant in a run")
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--only", nargs="*", choices=NAMES, default=NAMES, metavar="VARIANT", help=", ".join(NAMES))
+    parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument("--only", nargs="*", choices=NAMES, metavar="VARIANT", help=", ".join(NAMES))
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every sample there")
     parser.add_argument("--publish", action="store_true", help=f"write the section of {PAGE.name}")
+    parser.add_argument(
+        "--clients", nargs="+", type=int, metavar="COUNT", help="measure so many clients at once instead"
+    )
     options = parser.parse_args()
-    if options.publish and (tuple(options.only) != NAMES or options.n < CREATES or options.runs < 5):
-        parser.error(f"--publish needs all variants, {CREATES} creates and five runs")
+    counts = tuple(options.clients or ())
+    names = options.only or (COMPARED if counts else NAMES)
+    if options.publish and (options.only or options.n < CREATES or options.runs < RUNS or counts not in {(), CLIENTS}):
+        parser.error(f"--publish needs all variants, {CREATES} creates or {CLIENTS} clients, and {RUNS} runs")
     where = machine() | {"Python": about()}
+    bars, section = THROUGH_API_SERVER, "bench-e2e"
     cells: Cells = {}
+    figures: Figures = {}
+    tables: list[Table] = []
     try:
-        measure(options.only, options.n, options.runs, cells)
+        if counts:
+            bars, section = MANY_CLIENTS, "bench-clients"
+            measure_clients(names, counts, options.runs, figures)
+        else:
+            measure(names, options.n, options.runs, cells)
     finally:
-        tables = tables_of(options.only, cells)
-        tables.insert(0, beside(THROUGH_API_SERVER, tables))
+        tables = clients_tables(names, counts, figures) if counts else tables_of(names, cells)
+        tables.insert(0, beside(bars, tables))
         print(markdown(where, tables), flush=True)
     if options.json:
         options.json.write_text(document(where, tables))
     if options.publish:
-        PAGE.write_text(published(PAGE.read_text(), "bench-e2e", markdown(where, tables)))
-        PICTURE.write_text(drawn(PAGE.read_text()))
+        PAGE.write_text(published(PAGE.read_text(), section, markdown(where, tables)))
+        plot = CLIENTS_PLOT if counts else CREATES_PLOT
+        plot.path.write_text(plot.drawn(PAGE.read_text()))
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ from tests.e2e.programs import modelgate
 from tests.e2e.recipes import go
 from tests.oracle.build import CACHE
 
-__all__ = ["GO", "NAMES", "Variant", "installed"]
+__all__ = ["GO", "NAMES", "PEERS", "Variant", "built", "installed"]
 
 PEERS = Path(__file__).with_name("peers")
 SYSTEM = "bench-system"
@@ -87,7 +87,7 @@ def installed(plane: Plane, stack: ExitStack, names: Sequence[str] = NAMES) -> l
 
 def _peer(plane: Plane, name: str) -> Peer:
     if name == GO:
-        program = str(_built())
+        program = str(built(PEERS / "go"))
         return Peer(name, lambda port, tls: [program, f"--port={port}", f"--tls-dir={tls}"])
     if name == "bare ASGI":
         command = [str(interpreter()), "-m", "tests.bench.e2e.peers.bare"]
@@ -189,9 +189,8 @@ def _object(api: str, kind: str, name: str, namespace: str = "", labels: Any = N
     return {"apiVersion": api, "kind": kind, "metadata": metadata, **rest}
 
 
-def _built() -> Path:
-    """The Go peer, built from Go modules once for each state of its source."""
-    source = PEERS / "go"
+def built(source: Path) -> Path:
+    """The program in Go of a folder, built from Go modules once for each state of its source."""
     digest = hashlib.sha256(b"\0".join(path.read_bytes() for path in sorted(source.iterdir()))).hexdigest()[:12]
     program = CACHE / f"bench-go-{digest}" / "peer"
     if not program.exists():

@@ -25,10 +25,10 @@ HEAD_LIMIT: Final = 64 * 1024
 HEAD_SECONDS: Final = 10.0
 """Seconds from the first byte of a request to the end of its header fields, which Go writes in one piece."""
 
-CONNECTIONS: Final = 500
+CONNECTIONS: Final = 600
 """Each takes 40 KiB, and 250 KiB while it receives a body: a quarter of the memory that the chart allows. An API server
-keeps 25 idle connections, and opens one more for each further call."""
-
+keeps 25 idle connections to each webhook, and opens one more for each further call: 500 clients that create at once
+must not reach the limit, because whichever connection is closed then may have a call on its way."""
 
 SEND_SECONDS: Final = 10.0
 """Seconds that a peer has to read a reply, which the gate holds until then."""

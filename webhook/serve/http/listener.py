@@ -23,8 +23,9 @@ from webhook.serve.http.limited import Limited
 log = logging.getLogger("modelgate")
 
 HANDSHAKES: Final = 64
-"""Handshakes at once; one more ends the oldest of the peer that has the most. An API server opens one connection for
-each call that finds no idle one, and a handshake takes a few milliseconds."""
+"""Handshakes at once in any case; of more than these and the connections that may still be opened, the oldest of the
+peer that has the most is ended. An API server keeps 25 idle connections, and opens one more for each further call: the
+handshakes of 200 clients that create at once are of one peer, and none of them may fail."""
 
 HANDSHAKE_SECONDS: Final = 5.0
 """Many times what a handshake between two nodes takes."""
@@ -67,11 +68,14 @@ class Listener:
         protocol: Callable[[], asyncio.Protocol],
         context: ssl.SSLContext | None,
         backlog: int,
+        spare: Callable[[], int] = lambda: 0,
     ) -> None:
+        """``spare``: how many more connections may be open; a handshake takes less memory than one."""
         self._loop = asyncio.get_running_loop()
         self._sock = sock
         self._protocol = protocol
         self._context = context
+        self._spare = spare
         self._handshakes: dict[asyncio.Task[None], str] = {}  # with the peer, in the order of their start
         self._limited = Limited(log)
         if context is not None and hasattr(socket, "TCP_DEFER_ACCEPT"):
@@ -124,7 +128,7 @@ class Listener:
     def _begin(self, peer: socket.socket, host: str) -> None:
         task = self._loop.create_task(self._handshake(peer))
         self._handshakes[task] = host
-        if len(self._handshakes) > HANDSHAKES:
+        if len(self._handshakes) > HANDSHAKES + max(self._spare(), 0):
             ended = oldest_of_most(self._handshakes, self._handshakes.__getitem__)
             del self._handshakes[ended]  # now: its task ends later
             ended.cancel()
