@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
@@ -60,6 +61,8 @@ class Runner:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         files = {str(mutant.path.resolve()) for mutant in self._mutants}
+        for name in {_module_name(mutant.path) for mutant in self._mutants if not _is_anew(mutant)}:
+            import_module(name)  # a test may be what imports it first
         reaches = _in_child(lambda: _reaches(session.items, files), 3600)
         if not isinstance(reaches, list):
             self.problem = f"the tests do not pass without a mutant: {reaches}"
@@ -77,7 +80,7 @@ class Runner:
             seconds = LEAST + PATIENCE * sum(reaches[i].seconds for i in reached)
             items = [session.items[i] for i in sorted(reached, key=lambda i: reaches[i].seconds)]
             word = _verdict(_in_child(lambda: _exchanged(mutant, items), seconds))
-            return word if is_certain or word == KILLED else UNREACHED
+            return UNREACHED if word == SURVIVED and not is_certain else word
 
         _tell_verdicts([mutant for mutant in self._mutants if not _is_anew(mutant)], verdict, self._tell, self._jobs)
         return True
@@ -120,7 +123,8 @@ _OPTIONS: Final = ("-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--hy
 
 
 def _verdict(outcome: object) -> str:
-    return SURVIVED if outcome is True else KILLED
+    """A text is why the tests were not run."""
+    return outcome if isinstance(outcome, str) else SURVIVED if outcome is True else KILLED
 
 
 def _is_exchangeable(mutant: Mutant) -> bool:
@@ -186,23 +190,21 @@ def _reaches(items: Sequence[pytest.Item], files: set[str]) -> list[Reach] | str
     return reaches
 
 
-def _exchanged(mutant: Mutant, items: Sequence[pytest.Item]) -> bool:
+def _exchanged(mutant: Mutant, items: Sequence[pytest.Item]) -> bool | str:
     """Whether the tests pass with the code of the function exchanged, or the values of the module."""
-    module = _module(mutant.path)
+    module = sys.modules[_module_name(mutant.path)]
     changed = compile(mutant.tree(), str(mutant.path.resolve()), "exec")
     if mutant.function == MODULE:
         _exchange_values(module, changed)
         return _all_pass(items)
-    names = mutant.function.split(".")
     code, target = changed, module
-    for name in names:
+    for name in mutant.function.split("."):
         code = next(each for each in code.co_consts if isinstance(each, CodeType) and each.co_name == name)
         target = _member(target, name)
         if isinstance(target, FunctionType):
-            break
-    assert isinstance(target, FunctionType), mutant.name
-    target.__code__ = code
-    return _all_pass(items)
+            target.__code__ = code
+            return _all_pass(items)
+    return "its function is not there"
 
 
 def _exchange_values(module: ModuleType, changed: CodeType) -> None:
@@ -228,9 +230,8 @@ def _member(of: Any, name: str) -> Any:
     return value
 
 
-def _module(path: Path) -> ModuleType:
-    wanted = path.resolve()
-    return next(each for each in [*sys.modules.values()] if getattr(each, "__file__", None) == str(wanted))
+def _module_name(path: Path) -> str:
+    return ".".join(path.with_suffix("").parts if not path.is_absolute() else (path.stem,))
 
 
 def _all_pass(items: Sequence[pytest.Item]) -> bool:
@@ -242,8 +243,7 @@ def _all_pass(items: Sequence[pytest.Item]) -> bool:
 
 def _anew(mutant: Mutant, tests: Sequence[str]) -> bool:
     """Whether the tests pass in a process that imports the changed module."""
-    name = ".".join(mutant.path.with_suffix("").parts).removesuffix(".__init__")
-    sys.meta_path.insert(0, _Changed(name, mutant))
+    sys.meta_path.insert(0, _Changed(_module_name(mutant.path), mutant))
     return pytest.main([*_OPTIONS, *tests]) is pytest.ExitCode.OK
 
 
