@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 KEPT := $(VENV)/.kept
 
-.PHONY: demo test check quick lint crds docs pictures grammar conformance site oracle tables fuzz hostile soak e2e e2e-long assets alerts bench bench-e2e image release lock clean help
+.PHONY: demo test check quick lint crds docs pictures grammar conformance site oracle tables fuzz hostile soak mutants e2e e2e-long assets alerts bench bench-e2e image release lock clean help
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | sort | expand -t 14
@@ -95,6 +95,10 @@ MINUTES ?= 60
 soak: $(READY)  ## serve mixed calls for MINUTES, and measure the slope of memory and the descriptors
 	$(PY) -m tests.hostile.soak --minutes $(MINUTES)
 
+MUTANTS ?=
+mutants: $(READY)  ## change the rooms on which safety rests, a mistake at a time, and list what their tests miss; options in MUTANTS
+	$(PY) -m tests.mutants $(MUTANTS)
+
 assets: $(READY)  ## build etcd, kube-apiserver, kubelet and others once, into a cache outside the checkout
 	$(PY) -m tests.e2e.assets node
 
@@ -119,6 +123,7 @@ e2e-long: assets  ## run what lasts: restarts, rotations, lifecycle, upheaval, s
 	MODELGATE_E2E=require $(PY) -m pytest tests/e2e -m long --durations=15
 	$(if $(CHAINSAW),$(PY) -m tests.e2e.chainsaw $(CHAINSAW))
 	$(PY) -m tests.hostile.soak --minutes $(MINUTES)
+	-$(PY) -m tests.mutants --sample 20
 
 BENCH ?=
 bench: $(READY)  ## measure calls, the server, starts and scaling, and print the tables; options in BENCH, such as --publish

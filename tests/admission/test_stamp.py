@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.admission.stamp import ANNOTATION, Stamp
+from webhook.admission.stamp import ANNOTATION, Stamp, canonical
 
 MODEL = {
     "apiVersion": "inference.llmkube.dev/v1alpha1",
@@ -173,6 +173,7 @@ def test_odd_metadata_reads_as_none(metadata):
         '{"spec":"zz","catalog":"c","defaulted":{}}',
         f'{{"spec":"{"a" * 64}\\n","catalog":"c","defaulted":{{}}}}',
         f'{{"spec":"{"a" * 64}","catalog":7,"defaulted":{{}}}}',
+        f'{{"spec":"{"a" * 64}","catalog":"c","defaulted":{{}},"profile":7}}',
         f'{{"spec":"{"a" * 64}","catalog":"c","defaulted":[]}}',
         f'{{"spec":["{"a" * 64}"],"catalog":"c","defaulted":{{}}}}',
         f'{{"spec":"{"a" * 64}","catalog":"c"}}',
@@ -198,6 +199,13 @@ def test_an_object_deeper_than_orjson_writes_is_stamped_all_the_same():
     stamp = Stamp.of({"spec": deep}, "c", {})
     assert stamp.matches({"spec": copy.deepcopy(deep)})
     assert not stamp.matches({"spec": deep["a"]})
+
+
+def test_a_deep_object_is_written_as_a_flat_one_sorted_compact_and_in_utf_8():
+    deep = {"b": "é", "a": [1, True]}
+    for _ in range(300):
+        deep = {"a": deep}
+    assert canonical(deep) == b'{"a":' * 300 + '{"a":[1,true],"b":"é"}'.encode() + b"}" * 300
 
 
 def test_an_object_nested_without_end_matches_nothing():

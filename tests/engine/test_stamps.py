@@ -107,6 +107,36 @@ def test_an_update_that_keeps_a_stored_stamp_is_not_refused_for_it():
     assert validated(later, stored).allowed
 
 
+def test_a_stamp_that_is_stored_beside_another_specification_is_checked_when_that_comes():
+    later = forged(model("hf://other/repo"))
+    stored = {**later, "spec": model()["spec"]}
+    assert "defaults are missing" in on_stamp(validated(later, stored).causes)[0]
+
+
+def test_a_stamp_that_calls_an_object_valid_is_refused_if_a_default_of_it_is_too_costly(monkeypatch):
+    obj = forged(LOADED.kinds[MODEL].schema.default(model()))
+    known = LOADED.kinds[MODEL]
+    exactly = LOADED.with_kind(replace(known, policy=replace(known.policy)))  # without functions
+    monkeypatch.setattr("webhook.engine.review.OBJECT_BUDGET", 1)
+    options = Options(profile=Profile.STANDARD)
+    decision = engine.validate(request(forged(obj, profile="standard")), exactly, VIEW, options)
+    assert "defaults are missing" in on_stamp(decision.warnings)[0]
+
+
+def test_a_stamp_of_a_kind_that_a_user_defines_is_not_checked():
+    kind = LOADED.kinds[MODEL]
+    foreign = LOADED.with_kind(replace(kind, foreign=True))
+    decision = engine.validate(request(forged(model())), foreign, VIEW, STRICT)
+    assert on_stamp(decision.causes) == []
+
+
+@pytest.mark.parametrize(
+    "metadata", [None, "text", [], {"annotations": "text"}, {"annotations": [ANNOTATION]}, {"annotations": 7}]
+)
+def test_metadata_that_cannot_carry_a_stamp_stays_as_it_is(metadata):
+    assert mutated({**model(), "metadata": metadata})["metadata"] == metadata
+
+
 def test_a_stamp_that_matches_nothing_states_nothing():
     obj = mutated(model())
     obj["metadata"]["annotations"][ANNOTATION] = Stamp.of(model("hf://other/repo"), "c", {}).encode()

@@ -28,19 +28,20 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="only N mutants of each room, by chance")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--only", default="", metavar="TEXT", help="only mutants with this text in their name")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="N mutants at a time (2)")
     given = parser.parse_args()
     print(f"seed {given.seed}")
-    left = [one for room in given.rooms or ROOMS for one in survivors(room, given.sample, given.seed, given.only)]
+    left = [one for room in given.rooms or ROOMS for one in survivors(room, given)]
     return 1 if left else 0
 
 
-def survivors(room: str, sample: int, seed: int, only: str) -> list[Mutant]:
+def survivors(room: str, given: argparse.Namespace) -> list[Mutant]:
     """The mutants of a room that are neither killed nor explained; a line about each, and one about the room."""
     explained = yaml.safe_load((HERE / "explained.yaml").read_text()) or {}
     found = [mutant for pattern in ROOMS[room]["modules"] for path in _modules(pattern) for mutant in mutants(path)]
-    found = [mutant for mutant in found if only in mutant.name]
-    if 0 < sample < len(found):
-        found = random.Random(seed).sample(found, sample)
+    found = [mutant for mutant in found if given.only in mutant.name]
+    if 0 < given.sample < len(found):
+        found = random.Random(given.seed).sample(found, given.sample)
     verdicts: Counter[str] = Counter()
     left: list[Mutant] = []
     lines: list[str] = []
@@ -53,7 +54,7 @@ def survivors(room: str, sample: int, seed: int, only: str) -> list[Mutant]:
             lines.append(f"  {mutant.path}:{mutant.line}: {verdict}: {mutant.name.partition(':')[2]}")
         verdicts[verdict] += 1
 
-    if problem := run(found, ROOMS[room]["tests"], tell):
+    if problem := run(found, ROOMS[room]["tests"], tell, given.jobs):
         print(f"{room}: {problem}")
         sys.exit(2)
     print(*lines, sep="\n")

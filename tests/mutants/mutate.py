@@ -36,8 +36,10 @@ _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitOr: ast.BitAnd,
     ast.BitAnd: ast.BitOr,
 }
+_GENERIC = frozenset({"dict", "frozenset", "list", "set", "tuple", "Callable", "Collection", "Iterable", "Mapping"})
+"""Types with parameters, which nothing reads while the program runs."""
 _QUIET = frozenset({"log", "logging", "warnings", "traces"})
-"""Objects whose calls only write a log."""
+"""Objects whose calls only write to a log or a trace."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,8 @@ def _is_for_readers(node: ast.AST) -> bool:
         return isinstance(value, ast.Constant)
     if isinstance(node, ast.If):
         return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        return node.value.id in _GENERIC
     return isinstance(node, ast.Import | ast.ImportFrom | ast.JoinedStr | ast.Assert)
 
 
@@ -147,7 +151,8 @@ def _changes(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | str, Change]]:
             if isinstance(node, ast.If):
                 yield node.test, ast.Constant(True), _with_test(True)
         case ast.Return(value=ast.expr()):
-            if not (isinstance(node.value, ast.Constant) and node.value.value is None):
+            # Callers ask a constant such as False or "" only for its truth, and mypy reports those that do more.
+            if not (isinstance(node.value, ast.Constant) and not node.value.value):
                 yield node, "return None", lambda it: ast.copy_location(ast.Return(ast.Constant(None)), it)
         case ast.Expr() | ast.Raise() | ast.AugAssign() | ast.Delete():
             yield node, "pass", lambda it: ast.copy_location(ast.Pass(), it)

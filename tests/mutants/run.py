@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
@@ -38,6 +39,7 @@ PATIENCE: Final = 5
 LEAST: Final = 20.0
 """Seconds."""
 MEMORY: Final = 4 * 2**30
+DAY: Final = 86400.0
 
 Line = tuple[str, int]
 
@@ -53,66 +55,100 @@ class Reach:
 class Runner:
     """A plugin of pytest that runs the collected tests against mutants, instead of as they are."""
 
-    def __init__(self, found: Sequence[Mutant], tell: Callable[[Mutant, str], None]) -> None:
-        self._mutants, self._tell = found, tell
+    def __init__(self, found: Sequence[Mutant], tell: Callable[[Mutant, str], None], jobs: int) -> None:
+        self._mutants, self._tell, self._jobs = found, tell, jobs
         self.problem = ""
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         files = {str(mutant.path.resolve()) for mutant in self._mutants}
+        for name in {_module_name(mutant.path) for mutant in self._mutants if not _is_anew(mutant)}:
+            import_module(name)  # a test may be what imports it first
         reaches = _in_child(lambda: _reaches(session.items, files), 3600)
         if not isinstance(reaches, list):
             self.problem = f"the tests do not pass without a mutant: {reaches}"
             return True
         every = set().union(*(reach.lines for reach in reaches))
-        for mutant in self._mutants:
-            if not (mutant.function == MODULE or _is_exchangeable(mutant)):
-                continue
+
+        def verdict(mutant: Mutant) -> str:
             lines = _lines(mutant, every)
-            chosen = sorted(
-                (i for i, reach in enumerate(reaches) if lines & reach.lines), key=lambda i: reaches[i].seconds
-            )
-            if not chosen:
-                self._tell(mutant, UNREACHED)
-                continue
-            seconds = LEAST + PATIENCE * sum(reaches[i].seconds for i in chosen)
-            items = [session.items[i] for i in chosen]
-            self._tell(mutant, _verdict(_in_child(lambda m=mutant, of=items: _exchanged(m, of), seconds)))
+            reached = [i for i, reach in enumerate(reaches) if lines & reach.lines]
+            # Where the stack overflows, Python ends the tracing, and misses the lines that follow.
+            is_certain = bool(reached)
+            reached = reached or [i for i, reach in enumerate(reaches) if _lines_of_function(mutant) & reach.lines]
+            if not reached:
+                return UNREACHED
+            seconds = LEAST + PATIENCE * sum(reaches[i].seconds for i in reached)
+            items = [session.items[i] for i in sorted(reached, key=lambda i: reaches[i].seconds)]
+            word = _verdict(_in_child(lambda: _exchanged(mutant, items), seconds))
+            return UNREACHED if word == SURVIVED and not is_certain else word
+
+        _tell_verdicts([mutant for mutant in self._mutants if not _is_anew(mutant)], verdict, self._tell, self._jobs)
         return True
 
 
-def run(found: Sequence[Mutant], tests: Sequence[str], tell: Callable[[Mutant, str], None]) -> str:
-    """Run ``tests`` against each mutant; ``tell`` is called with each verdict, and must not print. The result is a
-    problem, or "".
+def run(found: Sequence[Mutant], tests: Sequence[str], tell: Callable[[Mutant, str], None], jobs: int = 1) -> str:
+    """Run ``tests`` against each mutant, ``jobs`` at a time; ``tell`` is called with each verdict, and must not print.
+    The result is a problem, or "".
 
-    The mutants of what modules do themselves come first, while none of these modules is imported.
+    The mutants of what classes have come first, while none of these modules is imported.
     """
-    for mutant in found:
-        if not (mutant.function == MODULE or _is_exchangeable(mutant)):
-            tell(mutant, _verdict(_in_child(lambda m=mutant: _anew(m, tests), 10 * LEAST)))
-    runner = Runner(found, tell)
+
+    def verdict(mutant: Mutant) -> str:
+        return _verdict(_in_child(lambda: _anew(mutant, tests), 10 * LEAST))
+
+    _tell_verdicts([mutant for mutant in found if _is_anew(mutant)], verdict, tell, jobs)
+    runner = Runner(found, tell, jobs)
     with _quiet():
         code = pytest.main([*_OPTIONS, *tests], plugins=[runner])
     return runner.problem or ("" if code is pytest.ExitCode.OK else f"pytest ends with {code!r}")
+
+
+def _tell_verdicts(
+    found: Sequence[Mutant], verdict: Callable[[Mutant], str], tell: Callable[[Mutant, str], None], jobs: int
+) -> None:
+    """Share the mutants among ``jobs`` children, each of which forks for one after the other."""
+    shares = [found[i::jobs] for i in range(jobs)]
+    started = [_start(lambda of=share: [*map(verdict, of)], DAY) for share in shares]
+    for share, end in zip(shares, started, strict=True):
+        for mutant, word in zip(share, end(), strict=True):
+            tell(mutant, word)
+
+
+def _is_anew(mutant: Mutant) -> bool:
+    """Whether the tests must import everything anew: it is in what a class has, or a decorator has made something."""
+    return mutant.function != MODULE and not _is_exchangeable(mutant)
 
 
 _OPTIONS: Final = ("-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=quick")
 
 
 def _verdict(outcome: object) -> str:
-    return SURVIVED if outcome is True else KILLED
+    """A text is why the tests were not run."""
+    return outcome if isinstance(outcome, str) else SURVIVED if outcome is True else KILLED
 
 
 def _is_exchangeable(mutant: Mutant) -> bool:
     """Whether it is in the code of a function."""
+    node = _function(mutant)
+    return node is not None and not _is_generic(node)
+
+
+def _lines_of_function(mutant: Mutant) -> set[Line]:
+    node = _function(mutant)
+    if node is None:
+        return set()
+    return {(str(mutant.path.resolve()), line) for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+
+
+def _function(mutant: Mutant) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The outermost function that a mutant is in."""
     node: Any = ast.parse(mutant.path.read_text())
     for name in mutant.function.split("."):
         named = (each for each in ast.walk(node) if getattr(each, "name", "") == name)
         node = next(named, None)
-        if node is None:
-            return False
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            return not _is_generic(node)
-    return False
+        if node is None or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            return node
+    return None
 
 
 def _is_generic(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -154,23 +190,21 @@ def _reaches(items: Sequence[pytest.Item], files: set[str]) -> list[Reach] | str
     return reaches
 
 
-def _exchanged(mutant: Mutant, items: Sequence[pytest.Item]) -> bool:
+def _exchanged(mutant: Mutant, items: Sequence[pytest.Item]) -> bool | str:
     """Whether the tests pass with the code of the function exchanged, or the values of the module."""
-    module = _module(mutant.path)
+    module = sys.modules[_module_name(mutant.path)]
     changed = compile(mutant.tree(), str(mutant.path.resolve()), "exec")
     if mutant.function == MODULE:
         _exchange_values(module, changed)
         return _all_pass(items)
-    names = mutant.function.split(".")
     code, target = changed, module
-    for name in names:
+    for name in mutant.function.split("."):
         code = next(each for each in code.co_consts if isinstance(each, CodeType) and each.co_name == name)
         target = _member(target, name)
         if isinstance(target, FunctionType):
-            break
-    assert isinstance(target, FunctionType), mutant.name
-    target.__code__ = code
-    return _all_pass(items)
+            target.__code__ = code
+            return _all_pass(items)
+    return "its function is not there"
 
 
 def _exchange_values(module: ModuleType, changed: CodeType) -> None:
@@ -196,9 +230,8 @@ def _member(of: Any, name: str) -> Any:
     return value
 
 
-def _module(path: Path) -> ModuleType:
-    wanted = path.resolve()
-    return next(each for each in [*sys.modules.values()] if getattr(each, "__file__", None) == str(wanted))
+def _module_name(path: Path) -> str:
+    return ".".join(path.with_suffix("").parts if not path.is_absolute() else (path.stem,))
 
 
 def _all_pass(items: Sequence[pytest.Item]) -> bool:
@@ -210,8 +243,7 @@ def _all_pass(items: Sequence[pytest.Item]) -> bool:
 
 def _anew(mutant: Mutant, tests: Sequence[str]) -> bool:
     """Whether the tests pass in a process that imports the changed module."""
-    name = ".".join(mutant.path.with_suffix("").parts).removesuffix(".__init__")
-    sys.meta_path.insert(0, _Changed(name, mutant))
+    sys.meta_path.insert(0, _Changed(_module_name(mutant.path), mutant))
     return pytest.main([*_OPTIONS, *tests]) is pytest.ExitCode.OK
 
 
@@ -236,6 +268,11 @@ class _Changed(MetaPathFinder, Loader):
 
 def _in_child(job: Callable[[], Any], seconds: float) -> Any:
     """The result of a job in a child of its own; None if that ends otherwise, or not in time."""
+    return _start(job, seconds)()
+
+
+def _start(job: Callable[[], Any], seconds: float) -> Callable[[], Any]:
+    """Start a job in a child of its own; the function that waits for its result."""
     read_end, write_end = os.pipe()
     pid = os.fork()
     if not pid:
@@ -250,13 +287,17 @@ def _in_child(job: Callable[[], Any], seconds: float) -> Any:
     os.close(write_end)
     timer = threading.Timer(seconds, os.kill, (pid, signal.SIGKILL))
     timer.start()
-    with os.fdopen(read_end, "rb") as pipe:
-        received = pipe.read()
-    timer.cancel()
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    return pickle.loads(received) if received else None
+
+    def end() -> Any:
+        with os.fdopen(read_end, "rb") as pipe:
+            received = pipe.read()
+        timer.cancel()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        return pickle.loads(received) if received else None
+
+    return end
 
 
 @contextlib.contextmanager

@@ -60,6 +60,8 @@ def changes(source: str, tmp_path: Path) -> list[str]:
         ("while a:\n    break", ["a -> False", "break -> continue"]),
         ("def f():\n    raise E", ["raise E -> pass"]),
         ("log.info(a == b)", []),
+        ("x = dict[str, tuple[int, str]]()", []),
+        ('def f():\n    return ""', []),
     ],
 )
 def test_one_thing_is_changed_at_a_time(source: str, wanted: list[str], tmp_path: Path) -> None:

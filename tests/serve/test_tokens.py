@@ -106,12 +106,20 @@ def test_a_token_of_the_api_server_is_accepted(client: TestClient) -> None:
         ("Bearer abc", "not a JWT"),
         ("Bearer a.b.c", "not a JWT"),
         ("Bearer " + "a" * 20_000, "not a JWT"),
+        ("Bearer ..", "not a JWT"),
+        ("Bearer ***.***.***", "not a JWT"),
+        (f"Bearer {encoded(b'[]')}.{encoded(b'{}')}.", "not a JWT"),
+        (f"Bearer {encoded(b'{')}.{encoded(b'{}')}.", "not a JWT"),
+        (f"Bearer {token(claims())}.{encoded(b'{}')}", "not a JWT"),
+        (f"Bearer {token(claims(padding='a' * 16_384))}", "not a JWT"),
+        (f"Bearer {token(claims()).replace('.', '.*', 1)}", "not a JWT"),
         (f"Bearer {token(claims(), OTHER)}", "signature of the token is wrong"),
         (f"Bearer {token(claims(), alg='none')}", "must be signed with RS256"),
         (f"Bearer {token(claims(), alg='HS256')}", "must be signed with RS256"),
         (f"Bearer {token(claims(exp=NOW))}", "expired"),
         (f"Bearer {token(claims(exp='never'))}", "no time of expiry"),
         (f"Bearer {token(claims(nbf=NOW + 600))}", "not valid yet"),
+        (f"Bearer {token(claims(nbf=NOW + 61))}", "not valid yet"),
         (f"Bearer {token(claims(iss='https://other'))}", f"not issued by {ISSUER}"),
     ],
 )
@@ -120,6 +128,18 @@ def test_a_caller_without_a_valid_token_is_told_what_is_wrong(
 ) -> None:
     status, text = ask(client, header)
     assert (status, sentence in text) == (401, True), text
+
+
+@pytest.mark.parametrize("begins", [{"nbf": NOW + 60}, {"nbf": 0.5}, {"nbf": None}], ids=str)
+def test_clocks_may_differ_by_a_minute_and_a_token_need_not_say_when_it_begins(
+    client: TestClient, begins: dict[str, Any]
+) -> None:
+    body = {name: claim for name, claim in claims(**begins).items() if claim is not None}
+    assert ask(client, f"Bearer {token(body)}")[0] == 200
+
+
+def test_an_audience_may_stand_alone(client: TestClient) -> None:
+    assert ask(client, f"Bearer {token(claims(aud=f'{ADDRESS}/validate'))}")[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -240,6 +260,7 @@ def test_a_token_without_an_end_is_verified_again_after_a_while(
         ({"sub": {CALLER: 1}, "kubernetes.io": []}, 403),
         ({"iss": [ISSUER]}, 401),
         ({"exp": True}, 401),
+        ({"nbf": True}, 401),
         ({"nbf": [NOW]}, 401),
         ({"kubernetes.io": {"attestations": {"admissionReviewAPIGroups": [["*"], {}]}}}, 403),
     ],
@@ -252,9 +273,32 @@ def test_a_claim_of_another_type_is_refused_and_no_fault(
     assert (found, "internal fault" in text) == (status, False)
 
 
-@pytest.mark.parametrize("keys", [[1], ["k"], {"k": 1}, 5, [{"kty": "RSA", "n": 1, "e": 2}]])
-def test_malformed_keys_are_reported_and_the_known_ones_stay(keys: Any, tokens: Tokens) -> None:
+@pytest.mark.parametrize(
+    "keys",
+    [[1], ["k"], {"k": 1}, 5, [{"kty": "RSA", "n": 1, "e": 2}], [{"kty": "RSA"}], [{"kty": "RSA", "n": "*", "e": "*"}]],
+)
+def test_malformed_keys_are_reported_once_and_the_known_ones_stay(
+    keys: Any, tokens: Tokens, caplog: pytest.LogCaptureFixture
+) -> None:
     assert isinstance(tokens.issuer, Published)
     tokens.issuer.keys = keys
-    tokens.refresh()
+    for _ in range(2):
+        tokens.refresh()
     assert tokens.unready() == []
+    (record,) = caplog.records
+    assert "the keys of the API server's tokens cannot be read: " in record.getMessage()
+
+
+def test_keys_of_other_kinds_are_left_out() -> None:
+    others = [{"kty": "oct", "kid": "o"}, {"kty": "EC", "kid": "e", "crv": "secp256k1"}, {"kty": "OKP", "crv": "P-256"}]
+    assert jwt.keys_of({"keys": [*others, rsa_key()]}).keys() == {"k1"}
+
+
+def test_a_hundred_tokens_are_remembered(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = []
+    monkeypatch.setattr(
+        "webhook.serve.callers.tokens.verified", lambda *arguments: times.append(1) or jwt.verified(*arguments)
+    )
+    for number, verifications in (*zip(range(100), range(1, 101), strict=True), (0, 100), (100, 101), (0, 102)):
+        assert ask(client, f"Bearer {token(claims(jti=number))}")[0] == 200
+        assert len(times) == verifications

@@ -68,7 +68,7 @@ class Stamp:
         try:
             content = orjson.loads(obj["metadata"]["annotations"][ANNOTATION])
             stamp = cls(content["spec"], content["catalog"], content["defaulted"], content.get("profile", ""))
-        except (AttributeError, KeyError, TypeError, IndexError, ValueError):
+        except (KeyError, TypeError, ValueError):
             return None
         return stamp if stamp._well_formed() else None
 

@@ -70,10 +70,8 @@ def with_checked_stamp(judged: RatchetedDecision, review: ObjectReview) -> Decis
 
 def _new_claim(review: ObjectReview) -> Stamp | None:
     """The stamp, if it says of this specification what the stored object does not."""
-    stamp, old = Stamp.read(review.obj), review.old
-    if stamp is None or not stamp.spec or not stamp.matches(review.obj):
-        return None
-    return None if old is not None and Stamp.read(old) == stamp and stamp.matches(old) else stamp
+    stamp, old = Stamp.matching(review.obj), review.old
+    return None if stamp is None or (old is not None and Stamp.matching(old) == stamp) else stamp
 
 
 def _falsehood(stamp: Stamp, judged: RatchetedDecision, review: ObjectReview) -> str:
