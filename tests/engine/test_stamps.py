@@ -165,6 +165,16 @@ def test_a_forged_stamp_on_an_object_that_is_too_large_to_be_judged_is_refused_w
     assert "is too large to be judged" in on_stamp(audited.warnings)[0]
 
 
+@pytest.mark.parametrize("steps", [0, 1, 50, 200])
+def test_a_forged_stamp_on_an_object_whose_judgement_ends_is_refused_however_it_comes(steps):
+    few, stored = replace(STRICT, steps=steps), model()
+    sent = forged(stored)
+    assert not validated(sent, options=few).allowed
+    assert on_stamp(validated(sent, stored, options=few).causes)
+    assert "takes more than" in str(validated(stored, stored, options=few).warnings)
+    assert validated(stored, stored, options=few).allowed  # an update is not refused for what it does not change
+
+
 def test_of_an_object_in_deletion_a_stamp_is_left_as_it_is_while_the_specification_stays():
     stored = mutated(model())
     stored["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"

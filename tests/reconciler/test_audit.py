@@ -1,6 +1,7 @@
 """The judge: a stored object as if it were created now, under the definitions that are installed."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -99,6 +100,16 @@ def stored(obj, profile="strict"):
 def test_what_the_gate_has_stamped_is_valid_and_clean():
     verdict = judge(stored(model()), rules("strict"), NOWHERE)
     assert (verdict.clean, verdict.standing) == (True, Standing.VALID)
+
+
+@pytest.mark.parametrize("steps", [1, 60])
+def test_an_object_whose_judgement_ends_is_not_clean(steps):
+    """60 steps are enough for its defaults, and too few for its rules."""
+    usual = rules("strict")
+    few = replace(usual, options=replace(usual.options, steps=steps))
+    verdict = judge(stored(model()), few, NOWHERE)
+    assert "judging the object takes more than" in verdict.causes[0].message
+    assert not verdict.clean
 
 
 def test_an_object_is_judged_with_the_defaults_that_it_will_get():
