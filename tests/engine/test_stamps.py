@@ -165,7 +165,7 @@ def test_a_forged_stamp_on_an_object_that_is_too_large_to_be_judged_is_refused_w
     assert "is too large to be judged" in on_stamp(audited.warnings)[0]
 
 
-@pytest.mark.parametrize("steps", [0, 1, 50, 200])
+@pytest.mark.parametrize("steps", [0, 1, 50])
 def test_a_forged_stamp_on_an_object_whose_judgement_ends_is_refused_however_it_comes(steps):
     few, stored = replace(STRICT, steps=steps), model()
     sent = forged(stored)
