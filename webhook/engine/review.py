@@ -34,6 +34,9 @@ _TOO_LARGE: Final = Refusal("", "RequestEntityTooLarge", 413, "Request entity to
 _FACT: Final = 16
 """Steps of a fact, beside those of the objects that it reads."""
 
+_BYTES: Final = 16
+"""Bytes of an object for which what looks at all of it takes a step."""
+
 _NO_FIELDS: Final = frozenset[str]()
 
 
@@ -58,12 +61,26 @@ class ObjectReview(NamedTuple):
 
     @classmethod
     def of(
-        cls, kind: KnownKind, request: Request, catalog: Catalog, view: ClusterView, options: Options
+        cls,
+        kind: KnownKind,
+        request: Request,
+        catalog: Catalog,
+        view: ClusterView,
+        options: Options,
+        too_large: Cause | None = None,
     ) -> ObjectReview:
-        """The review of a request's object by a kind of the catalog, whatever its size."""
+        """The review of a request's object by a kind of the catalog."""
         obj, prepared, budget = request.object or {}, catalog.prepared(kind), options.budget()
         view = CountedView(view, budget)
-        return cls(request, obj, request.old_object, kind, prepared, catalog, view, options, budget)
+        return cls(request, obj, request.old_object, kind, prepared, catalog, view, options, budget, too_large)
+
+    def begin(self, step: str) -> None:
+        """Count a step that looks at the whole object.
+
+        Raises:
+            SpentError, DeadlineExceeded: from the budget.
+        """
+        self.budget.spend(1 + self.request.size // _BYTES, step)
 
     def scope(self, state: dict[str, Any], old: dict[str, Any] | None) -> PolicyScope:
         """The scope of the policy's expressions over a state of the object and of what is stored."""
@@ -123,9 +140,7 @@ def review_of(request: Request, catalog: Catalog, view: ClusterView, options: Op
     if request.subresource or (request.old_object is not None and request.deleting and request.same_specification):
         return None
     too_large = None if kind.foreign or 0 < request.size <= _SMALL_BYTES else _excess(kind, obj)
-    prepared, budget = catalog.prepared(kind), options.budget()
-    counted = CountedView(view, budget)
-    return ObjectReview(request, obj, request.old_object, kind, prepared, catalog, counted, options, budget, too_large)
+    return ObjectReview.of(kind, request, catalog, view, options, too_large)
 
 
 class Subject(NamedTuple):
