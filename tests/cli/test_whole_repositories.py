@@ -196,7 +196,7 @@ spec:
 }
 TREES = {"flux": FLUX, "argo": ARGO, "plain": PLAIN}
 FLAGS = {"flux": (), "argo": ("--kustomize",), "plain": ()}
-CHECKED = {"flux": 4, "argo": 2, "plain": 4}
+CHECKED = {"flux": 5, "argo": 2, "plain": 4}
 MISTAKES = [
     ("flux", "apps/model.yaml", "kind: Model", "kind: Modle", 2, "unknown-kind"),
     ("flux", "apps/model.yaml", "inference.llmkube.dev", "inference.llmkub.dev", 1, "unknown-kind"),

@@ -9,6 +9,7 @@ from typing import Any, Final
 from webhook.admission import Cause, GroupVersionKind, Warn
 from webhook.catalog import Catalog
 from webhook.facts import is_typo
+from webhook.kubernetes import is_validated
 from webhook.library.apiserver import is_builtin, kind_of
 from webhook.library.unknown import is_encrypted, variables_of
 
@@ -68,6 +69,8 @@ def why_unchecked(gvk: GroupVersionKind, loaded: Catalog) -> str:
             return f"no rules for {gvk.group}, the successor of {pack.successors[gvk.group]}; {_GIVE}"
         if gvk.kind in pack.served.get(gvk.group, ()):
             return f"a kind of {pack.operator} without rules; {_GIVE}"
+    if is_validated(_version(gvk), gvk.kind):
+        return "a part of an object, such as a patch: its pods have no container or image, or its file is named so"
     return f"not known to Modelgate{_similar(gvk, loaded)}"
 
 
