@@ -78,6 +78,15 @@ def test_what_is_ambiguous_stays(tmp_path: Path, spec: str) -> None:
     assert file.read_text() == text
 
 
+def test_an_edit_that_leaves_an_error_at_its_place_is_not_made(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(GOOD.replace("spec: {", "spec: {hardware: {gpu: {count: 1.5}, accelerator: true}, "))
+    before = file.read_text()
+    assert main(["check", "--fix", str(file)]) == 1
+    assert file.read_text() == before
+    assert "fixed" not in capsys.readouterr().err
+
+
 def test_what_cannot_be_read_stays(tmp_path: Path) -> None:
     for name, content in BROKEN.items():
         (tmp_path / name).write_bytes(content)
