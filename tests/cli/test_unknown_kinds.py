@@ -1,5 +1,6 @@
 """A kind without a definition is not checked; a name one letter away from a kind with rules is a mistake."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from webhook.library.kinds import is_served
 
 Capture = pytest.CaptureFixture[str]
 
+PACK = str(Path(__file__).resolve().parents[2] / "packs" / "aim-engine")
 LOADED = catalog.load()
 KINDS = LOADED.kinds
 SERVED = [(group, kind) for pack in built_in().values() for group, kinds in pack.served.items() for kind in kinds]
@@ -139,3 +141,53 @@ def test_the_configuration_says_it_too(tmp_path: Path, monkeypatch: pytest.Monke
     assert main(["check", "--unknown-kinds=skip", "."]) == 0
     (tmp_path / ".modelgate.yaml").write_text("minChecked: 2\n")
     assert main(["check", "."]) == 2
+
+
+def test_a_version_without_rules_is_not_checked(tmp_path: Path, capsys: Capture) -> None:
+    for version, kind in (("ome.io/v1", "InferenceService"), ("aim.eai.amd.com/v1alpha2", "AIMService")):
+        file, other = written(tmp_path, version, kind), LOADED.versions(GroupVersionKind("ome.io", "", kind))
+        has = "".join(other) or "v1alpha1"
+        said = f"not checked: 1 {version} {kind}: this version has no rules here ({has} has); give its Custom"
+        for form in ("text", "json", "github", "junit", "sarif"):
+            assert main(["check", f"--policies={PACK}", "--output", form, file]) == 0
+            assert said in "".join(capsys.readouterr())
+        assert main(["check", f"--policies={PACK}", "--unknown-kinds=error", file]) == 1
+        assert f'no matches for kind "{kind}" in version "{version}": use {has}' in capsys.readouterr().out
+
+
+def test_the_definition_of_a_kind_says_which_versions_there_are(tmp_path: Path, capsys: Capture) -> None:
+    definition = tmp_path / "crd.yaml"
+    definition.write_text(crd_text("ome.io", "InferenceService", version="v1"))
+    assert main(["check", f"--crds={definition}", written(tmp_path, "ome.io/v1", "InferenceService")]) == 0
+    assert "1 checked" in capsys.readouterr().err
+    assert main(["check", f"--crds={definition}", written(tmp_path, "ome.io/v2", "InferenceService")]) == 1
+    assert 'no matches for kind "InferenceService" in version "ome.io/v2": use ' in capsys.readouterr().out
+
+
+def test_other_kinds_of_a_loaded_group_are_not_those_of_a_successor(tmp_path: Path, capsys: Capture) -> None:
+    file = written(tmp_path, "aim.eai.amd.com/v1alpha2", "AIMProfile")
+    for arguments, why in (
+        ([f"--policies={PACK}"], "a kind of AIM without rules"),
+        ([], "the successor of aim.silogen.ai"),
+    ):
+        assert main(["check", *arguments, file]) == 0
+        assert why in capsys.readouterr().err
+
+
+def test_the_fields_of_a_version_without_rules_decide_nothing_about_other_objects(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    file = tmp_path / "m.yaml"
+    objects = [
+        {"apiVersion": "aim.eai.amd.com/v1alpha2", "kind": "AIMServiceTemplate", "spec": {"model": {"ref": "b"}}},
+        {"apiVersion": "aim.eai.amd.com/v1alpha1", "kind": "AIMModel", "spec": {"image": "a/b:1"}},
+        {"kind": "AIMService", "spec": {"model": {"name": "b"}, "template": {"name": "b"}}},
+    ]
+    objects[2]["apiVersion"] = objects[1]["apiVersion"]
+    file.write_text("\n---\n".join(json.dumps({**each, "metadata": {"name": "b"}}) for each in objects))
+    assert main(["check", f"--policies={PACK}", str(file)]) == 0
+    assert "2 checked, 0 refused, 0 with warnings, 1 skipped" in capsys.readouterr().err
+    objects[0] |= {"apiVersion": "aim.eai.amd.com/v1alpha1", "spec": {"modelName": "other"}}
+    file.write_text("\n---\n".join(json.dumps({**each, "metadata": {"name": "b"}}) for each in objects))
+    assert main(["check", f"--policies={PACK}", str(file)]) == 0
+    assert "AE404 warning" in capsys.readouterr().out

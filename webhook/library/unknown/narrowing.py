@@ -18,6 +18,7 @@ from webhook.policy import MISSING, OBJECT, DefaultRule, Expression, Open, Polic
 
 NAMES: Final = (("metadata", "name"), ("metadata", "namespace"), ("metadata", "generateName"))
 """By which an object is looked up."""
+_SPEC: Final = ("spec",)
 
 _BUDGET: Final = 10_000_000
 """For conditions of defaults, each of which costs a few hundred at most."""
@@ -29,12 +30,19 @@ class World:
 
     unknown: Mapping[Kind, tuple[Keys, ...]] = field(default_factory=dict)
 
-    def extended(self, values: Iterable[dict[str, Any]]) -> World:
-        """This world and the unknown values of further objects."""
+    def extended(self, values: Iterable[dict[str, Any]], loaded: Catalog) -> World:
+        """This world and the unknown values of further objects.
+
+        What an object of a version without rules means is unknown, too: its fields are those of another definition.
+        """
         found = dict(self.unknown)
         for value in values:
-            if paths := unknown_in(value):
-                kind = Kind(kind_of(value).group, kind_of(value).kind)
+            gvk = kind_of(value)
+            paths = tuple(unknown_in(value))
+            if loaded.find(gvk) is None and loaded.versions(gvk):
+                paths = (*paths, _SPEC)
+            if paths:
+                kind = Kind(gvk.group, gvk.kind)
                 found[kind] = (*found.get(kind, ()), *paths)
         return World(found)
 
