@@ -56,7 +56,7 @@ class Catalog:
 
     def versions(self, gvk: GroupVersionKind) -> list[str]:
         """The known versions of a kind, whatever version is asked for."""
-        return [known.version for known in self.kinds if (known.group, known.kind) == (gvk.group, gvk.kind)]
+        return [one.version for one in self.kinds if (one.group, one.kind) == (gvk.group, gvk.kind)]
 
     def uncompiled(self, gvk: GroupVersionKind) -> KnownKind:
         """A kind of this catalog; its rules may not be compiled yet."""

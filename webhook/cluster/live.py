@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
-from webhook.admission.errors import Fault, Unavailable
+from webhook.admission.errors import Unavailable
 from webhook.cluster.api import ApiError, Reader
 from webhook.cluster.connection import connected
 from webhook.cluster.informer import Following, Informer, join
 from webhook.cluster.readthrough import MIN_TIMEOUT, ClusterAnswer, ClusterQuestion, Reference, ask, find
 from webhook.cluster.store import RecentAnswers, light
-from webhook.cluster.view import APIResource, Freshness, Key, Kind
+from webhook.cluster.view import APIResource, Freshness, Key, Kind, Unwatched
 
 __all__ = ["STALE", "LiveView", "live_view", "reader"]
 
@@ -161,7 +161,7 @@ class LiveView:
         try:
             return self._informers[kind]
         except KeyError:
-            raise Fault(f"a fact lists {kind.group}/{kind.kind}, which is not watched") from None
+            raise Unwatched(f"a fact lists {kind.group}/{kind.kind}, which is not watched") from None
 
 
 def _of_facts(question: ClusterQuestion) -> TypeGuard[Reference]:
