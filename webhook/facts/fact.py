@@ -7,9 +7,10 @@ not the catalog's, so it is read when it is first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -17,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from webhook.cluster.view import ClusterView, Kind, Unwatched
-from webhook.facts.nodes import at, namespace_of, text, whole
+from webhook.facts.nodes import Memo, at, namespace_of, text, whole
 from webhook.facts.settings import Settings
 from webhook.golang.credentials import masked
 
@@ -233,7 +234,7 @@ def _referenced_values(
     name, values = text(obj, *named_by), dict[str, Any]()
     if by:
         others = _alike(kind, by, name, namespace_of(obj) if namespaced else None, obj, view) if name else []
-        values["names"] = [text(other, "metadata", "name") for other in others[:_NAMED]]
+        values["names"] = [text(other, "metadata", "name") for other in others]
         other = others[0] if others else None
     else:
         other = view.get(kind, namespace_of(obj) if namespaced else "", name) if name else None
@@ -244,12 +245,25 @@ def _referenced_values(
 def _alike(
     kind: Kind, by: Keys, value: str, namespace: str | None, obj: dict[str, Any], view: ClusterView
 ) -> list[dict[str, Any]]:
-    """The other objects with a value; none where the view is that of a gate, which lists only what it watches."""
+    """The first other objects with a value; none where the view is a gate's, which lists only what it watches."""
     try:
         listed = view.list(kind, namespace)
     except Unwatched:
         return []
-    return [other for other in listed if text(other, *by) == value and _identity(other) != _identity(obj)]
+    own = _identity(obj)
+    others = (other for other in _BY_FIELD(listed, by).get(value, ()) if _identity(other) != own)
+    return [*islice(others, _NAMED)]
+
+
+def _by_field(listed: Sequence[dict[str, Any]], by: Keys) -> dict[str, list[dict[str, Any]]]:
+    objects: dict[str, list[dict[str, Any]]] = {}
+    for one in listed:
+        objects.setdefault(text(one, *by), []).append(one)
+    return objects
+
+
+_BY_FIELD: Final = Memo(_by_field, limit=16)
+"""The objects of a list by the value of a field: a view gives the same list until an object changes."""
 
 
 def _identity(obj: dict[str, Any]) -> tuple[str, str, str, str]:
