@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from modelgate import Gate
 from tests.cli.trees import GOOD
 from tests.crds import crd_text
 from webhook import catalog
@@ -153,6 +154,21 @@ def test_a_version_without_rules_is_not_checked(tmp_path: Path, capsys: Capture)
             assert said in "".join(capsys.readouterr())
         assert main(["check", f"--policies={PACK}", "--unknown-kinds=error", file]) == 1
         assert f'no matches for kind "{kind}" in version "{version}": use {has}' in capsys.readouterr().out
+
+
+def test_a_gate_allows_a_version_without_rules() -> None:
+    obj = {"apiVersion": "ome.io/v2", "kind": "InferenceService", "metadata": {"name": "a", "namespace": "b"}}
+    verdict = Gate().check(obj)
+    assert (verdict.checked, verdict.allowed) == (False, True)
+    assert str(verdict).startswith("InferenceService b/a: not checked: this version has no rules here (v1beta1 has)")
+    group, version = str(obj["apiVersion"]).split("/")
+    resource = {"group": group, "version": version, "resource": "inferenceservices"}
+    kind = {"group": group, "version": version, "kind": "InferenceService"}
+    request = {"uid": "1", "kind": kind, "resource": resource, "operation": "CREATE", "namespace": "b", "object": obj}
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    for mutating in (True, False):
+        reply = json.loads(Gate().admit(json.dumps(review).encode(), mutating=mutating))
+        assert reply["response"] == {"uid": "1", "allowed": True}
 
 
 def test_the_definition_of_a_kind_says_which_versions_there_are(tmp_path: Path, capsys: Capture) -> None:
