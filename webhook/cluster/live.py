@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
-from webhook.admission.errors import Unavailable
+from webhook.admission.errors import Fault, Unavailable
 from webhook.cluster.api import ApiError, Reader
 from webhook.cluster.connection import connected
 from webhook.cluster.informer import Following, Informer, join
@@ -23,6 +23,10 @@ STALE: Final = 180.0
 
 GRACE: Final = 5.0
 """Seconds for the threads to end; they are daemons, so a request that hangs does not keep the process alive."""
+
+
+class _NotWatched(Fault, Unwatched):
+    """It is a fault of the fact that lists the kind, unless that expects it."""
 
 
 class LiveView:
@@ -161,7 +165,7 @@ class LiveView:
         try:
             return self._informers[kind]
         except KeyError:
-            raise Unwatched(f"a fact lists {kind.group}/{kind.kind}, which is not watched") from None
+            raise _NotWatched(f"a fact lists {kind.group}/{kind.kind}, which is not watched") from None
 
 
 def _of_facts(question: ClusterQuestion) -> TypeGuard[Reference]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
-from webhook.admission.errors import Fault
 from webhook.ground.budget import Budget
 
 __all__ = [
@@ -40,7 +39,7 @@ class Freshness(NamedTuple):
     held: int
 
 
-class Unwatched(Fault):
+class Unwatched(LookupError):
     """A kind is listed of which a live view reads single objects only."""
 
 
