@@ -72,7 +72,7 @@ def changed(value: Any, path: Keys, new: Any) -> Any:
 
 def judged(value: dict[str, Any], case: Case, *, others: list[dict[str, Any]] | None = None) -> ReviewedManifest:
     given = case.others if others is None else others
-    stored = Stored(world=World().extended([value, *given], LOADED))
+    stored = Stored(world=World().extended([value, *given]))
     options = Options(Profile(case.profile), strict_fields=True, settings=case.settings)
     return review(Document("", 1, value), LOADED, MemoryView(given), options, stored)
 

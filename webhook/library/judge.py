@@ -86,7 +86,7 @@ class Surroundings:
     @classmethod
     def of(cls, documents: Sequence[Document], catalog: Catalog, definitions: Definitions) -> Surroundings:
         objects = {key_of(each): each for each in in_cluster(documents, catalog)}
-        return cls(objects, World().extended((each.value for each in documents), catalog), definitions)
+        return cls(objects, World().extended(each.value for each in documents), definitions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Judge:
         """
         catalog, options = ruling.catalog, ruling.options
         previous = {key_of(each): each for each in applied_before(before, catalog, options)}
-        world = there.world.extended((each.value for each in given), catalog)
+        world = there.world.extended(each.value for each in given)
         stored = Stored({**previous, **there.objects}, there.definitions, world)
         objects = [*there.objects.values(), *in_cluster(given, catalog, stored)]
         native, remarks = _native(policies, catalog, objects)
