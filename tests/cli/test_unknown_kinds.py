@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from modelgate import Gate
 from tests.cli.trees import GOOD
@@ -203,6 +204,12 @@ def test_the_fields_of_a_version_without_rules_decide_nothing_about_other_object
     file.write_text("\n---\n".join(json.dumps({**each, "metadata": {"name": "b"}}) for each in objects))
     assert main(["check", f"--policies={PACK}", str(file)]) == 0
     assert "2 checked, 0 refused, 0 with warnings, 1 skipped" in capsys.readouterr().err
+    definition = yaml.safe_load((Path(PACK) / "crds" / "aimservicetemplates.yaml").read_text())
+    newer = yaml.safe_load(crd_text("aim.eai.amd.com", "AIMServiceTemplate", version="v1alpha2"))["spec"]["versions"]
+    definition["spec"]["versions"] += [{**newer[0], "storage": False}]
+    (tmp_path / "crd.yaml").write_text(json.dumps(definition))
+    assert main(["check", f"--policies={PACK}", f"--crds={tmp_path / 'crd.yaml'}", str(file)]) == 0
+    assert "3 checked, 0 refused, 0 with warnings" in capsys.readouterr().err
     objects[0] |= {"apiVersion": "aim.eai.amd.com/v1alpha1", "spec": {"modelName": "other"}}
     file.write_text("\n---\n".join(json.dumps({**each, "metadata": {"name": "b"}}) for each in objects))
     assert main(["check", f"--policies={PACK}", str(file)]) == 0

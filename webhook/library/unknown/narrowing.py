@@ -165,8 +165,9 @@ class Narrowing:
 
 @lru_cache(64)
 def _without_rules(kinds: frozenset[GroupVersionKind], catalog: Catalog) -> frozenset[Kind]:
-    unruled = (gvk for gvk in kinds if gvk not in catalog.kinds and catalog.versions(gvk))
-    return frozenset(Kind(gvk.group, gvk.kind) for gvk in unruled)
+    ruled = {Kind(gvk.group, gvk.kind) for gvk in catalog.kinds if not catalog.uncompiled(gvk).foreign}
+    unruled = (gvk for gvk in kinds if gvk not in catalog.kinds or catalog.uncompiled(gvk).foreign)
+    return frozenset(Kind(gvk.group, gvk.kind) for gvk in unruled) & ruled
 
 
 @lru_cache(64)
