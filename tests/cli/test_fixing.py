@@ -13,7 +13,7 @@ Capture = pytest.CaptureFixture[str]
 
 WRONG = """\
 # kept: comment
-apiVersion: inference.llmkube.dev/v1alpha2   # kept
+apiVersion: inference.llmkube.dev/v1alpha   # kept
 kind: Model
 metadata:
     name:   m          # kept spaces
@@ -23,7 +23,7 @@ spec:
   hardware: {Gpu: {count: 1}, accelerator: cuda}
 """
 RIGHT = (
-    WRONG.replace("v1alpha2", "v1alpha1").replace('"fromat"', '"format"').replace("GGUF", "gguf").replace("Gpu", "gpu")
+    WRONG.replace("v1alpha ", "v1alpha1 ").replace('"fromat"', '"format"').replace("GGUF", "gguf").replace("Gpu", "gpu")
 )
 
 

@@ -72,8 +72,8 @@ def test_an_unknown_kind_is_not_checked_and_counted_with_a_suggestion(
 @pytest.mark.parametrize(
     ("api_version", "kind", "line", "use"),
     [
-        ("ome.io/v1alpha1", "InferenceService", 1, ": use v1beta1"),
-        ("inference.llmkube.dev/v1beta1", "Model", 1, ": use v1alpha1"),
+        ("ome.io/v1alpha", "InferenceService", 1, ": use v1beta1"),
+        ("inference.llmkube.dev/1", "Model", 1, ": use v1alpha1"),
         ("inference.llmkube.dev/v1alpha1", "Modle", 2, ": did you mean Model? Otherwise give its CustomResourceDef"),
         ("inference.llmkub.dev/v1alpha1", "Model", 1, ": did you mean inference.llmkube.dev/v1alpha1? Otherwise give"),
         ("inference.llmkub.dev/v1", "model", 1, ": did you mean inference.llmkube.dev/v1alpha1 Model? Otherwise give"),
