@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.admission.errors import Problem, SettingsError
-from webhook.catalog.packs import Pack, closest
+from webhook.catalog.packs import InForce, Pack, closest
 from webhook.facts import Fact
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings, field_of, frozen
 
@@ -69,12 +69,12 @@ def with_operator(settings: Settings, pack: Pack, values: Mapping[str, Any]) -> 
     return replace(settings, operators=tuple(sorted(given.items())), **changes)
 
 
-def fact_of(pack: Pack) -> Mapping[str, Fact]:
-    """The fact of a pack that declares settings, by its name."""
+def fact_of(pack: Pack, in_force: InForce) -> Mapping[str, Fact]:
+    """The fact of a pack that declares settings, by its name, as a release of the operator has them."""
     if not pack.settings:
         return {}
     schema = {"type": "object", "properties": {name: each.schema for name, each in pack.settings.items()}}
-    values = lru_cache(_MOST)(partial(_values, pack))
+    values = lru_cache(_MOST)(partial(_values, pack, in_force))
     return {FACT: Fact(partial(_value, values), schema, configurable=True, constant=True)}
 
 
@@ -83,12 +83,14 @@ def _value(values: Any, _: dict[str, Any], __: ClusterView, settings: Settings) 
     return known
 
 
-def _values(pack: Pack, settings: Settings) -> dict[str, Any]:
-    """Each setting of an operator that is known: as it is given, or else as the operator has it by default."""
+def _values(pack: Pack, in_force: InForce, settings: Settings) -> dict[str, Any]:
+    """Each setting of an operator that is known: as it is given, if the release has it, or else as it is by default."""
     given, known = dict(settings.operators), dict[str, Any]()
     for name, declared in pack.settings.items():
         key = f"{pack.folder.name}.{name}"
         field = field_of(key)
         value = getattr(settings, field) if field else given.get(key)
+        if declared.operator and not in_force.may_hold(declared.operator):
+            value = None
         known[name] = declared.default if value is None else declared.value(value)
     return {name: value for name, value in known.items() if value is not None}
