@@ -11,6 +11,7 @@ from webhook.admission.errors import Problem, SettingsError
 from webhook.catalog.packs import InForce, Pack, closest
 from webhook.facts import Fact
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings, field_of, frozen
+from webhook.policy import FACTS, DefaultRule, FactValue, Policy, ValidationRule
 
 if TYPE_CHECKING:
     from webhook.cluster import ClusterView
@@ -76,6 +77,15 @@ def fact_of(pack: Pack, in_force: InForce) -> Mapping[str, Fact]:
     schema = {"type": "object", "properties": {name: each.schema for name, each in pack.settings.items()}}
     values = lru_cache(_MOST)(partial(_values, pack, in_force))
     return {FACT: Fact(partial(_value, values), schema, configurable=True, constant=True)}
+
+
+def names_read(policy: Policy, rule: DefaultRule | ValidationRule) -> tuple[frozenset[str], frozenset[str]]:
+    """The settings of the operator that a rule or its message reads, and those that it asks ``has`` about."""
+    reads = policy.reads_of((*rule.conditions, *rule.texts), rule.roots)
+    named, asked = ({keys[2] for keys in paths if keys[:2] == (FACTS, FACT)} for paths in (reads.values, reads.tests))
+    if isinstance(rule, DefaultRule) and isinstance(rule.value, FactValue) and rule.value.keys[0] == FACT:
+        named.update(rule.value.keys[1:2])
+    return frozenset(named), frozenset(asked)
 
 
 def _value(values: Any, _: dict[str, Any], __: ClusterView, settings: Settings) -> dict[str, Any]:

@@ -25,9 +25,9 @@ def _release(text: str) -> str:
 
 
 def _boolean(given: object) -> bool | None:
-    """As Go's ParseBool, by which operators read flags and variables."""
+    """Of the texts only those that all operators read alike."""
     if isinstance(given, str):
-        return {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}.get(given.lower())
+        return {"true": True, "false": False}.get(given)
     return given if isinstance(given, bool) else None
 
 
