@@ -116,7 +116,7 @@ def _pair(given: object) -> tuple[str, Any]:
 def frozen(value: Any) -> Value:
     """A value that can be hashed; a map becomes the texts of a flag, and None stands for a list or map in it."""
     if isinstance(value, dict):
-        return tuple(f"{key}={text}" for key, text in value.items() if isinstance(text, str | int) and text != "")
+        return tuple(f"{key}={text}" for key, text in value.items() if isinstance(text, str) and text)
     if isinstance(value, list | tuple):
         return tuple(item if isinstance(item, bool | int | float | str) else None for item in value)
     return value if isinstance(value, bool | int | float | str) else type(value).__name__
