@@ -1,4 +1,4 @@
-"""What the API server changes in an object of a built-in kind before it validates it (``PrepareForCreate``)."""
+"""What the API server changes in a defaulted object before it validates it (``PrepareForCreate``, ``…ForUpdate``)."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _SOURCES: Final = frozenset({("", "PersistentVolumeClaim"), ("snapshot.storage.k
 def _job(obj: Json) -> Json:
     """A Job without a selector of its own selects its pods by its unique id."""
     spec, name = dict(field(obj, "spec") or {}), text(field(obj, "metadata") or {}, "name")
-    spec.pop("scheduling", None)  # of a feature that is off
+    spec.pop("scheduling", None)  # of the feature gate GenericWorkload, which is off by default
     if flag(spec, "manualSelector"):
         return {**obj, "spec": spec}
     template = field(spec, "template") or {}
