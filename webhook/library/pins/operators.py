@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from webhook.catalog.packs import Pack
+from webhook.catalog import Pack
 from webhook.library.pins.pin import Written, release_of
 
 __all__ = ["Operators", "split_image"]

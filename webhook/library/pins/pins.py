@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from webhook.admission.errors import Problem
-from webhook.catalog.packs import Pack
+from webhook.catalog import Pack
 from webhook.library.pins import charts, flux
 from webhook.library.pins.collector import Collector
 from webhook.library.pins.near import nearest
