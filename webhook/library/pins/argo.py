@@ -28,7 +28,7 @@ def read_application(document: Document, collector: Collector) -> None:
             text = str(image).rpartition("=")[2]
             if image_api := collector.operators.of_image(text):
                 release = Release(release_of(split_image(text).tag), document, (*at, "kustomize", "images", index))
-                collector.deploy(image_api, release, document, patches=True)
+                collector.deploy(image_api, release, document, patches=True, deployment="")
 
 
 def sources_of(document: Document) -> Iterator[tuple[tuple[str | int, ...], dict[str, Any]]]:

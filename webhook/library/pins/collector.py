@@ -83,11 +83,11 @@ class Collector:
         *,
         given: Iterable[Given] = (),
         patches: bool = False,
-        deployment: str = "",
+        deployment: str | None = None,
     ) -> None:
         """An operator is deployed by a document. The tag of its image in values counts more than its chart's version.
 
-        ``patches``: the document only changes a ``deployment`` that another one has.
+        ``patches``: the document only changes a ``deployment`` that another one has, or any if that is "".
         """
         if len(self.pins) == _PINS:
             self.remark(where, (), f"not read for the release of an operator: more than {_PINS} deployments")
@@ -98,8 +98,9 @@ class Collector:
         if written.why:
             operator = self.operators.packs[api].operator
             self.remark(document, path, f"{written.why}, so it does not say which release of {operator} is deployed")
-        file, name = self.file_of(where), deployment or name_of(where.value)
-        self.pins.append(Pin(api, place, file, *written, self._settings(api, layers, given), name, patches))
+        name = name_of(where.value) if deployment is None else deployment
+        settings = self._settings(api, layers, given)
+        self.pins.append(Pin(api, place, self.file_of(where), *written, settings, name, patches))
 
     def _settings(self, api: str, layers: Sequence[Values], given: Iterable[Given]) -> Mapping[str, object]:
         """The settings that values and others give; one of a wrong type is left out, and a remark."""

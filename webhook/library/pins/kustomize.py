@@ -13,7 +13,7 @@ from webhook.library.pins.values import nested
 from webhook.manifests.composer import YamlError, compose
 from webhook.manifests.documents import Document
 
-__all__ = ["patches_in", "read_kustomization", "resources_of"]
+__all__ = ["files_of", "patches_in", "read_kustomization", "resources_of"]
 
 _RESOURCES: Final = ("resources", "bases", "components")
 _REVISION: Final = (
@@ -68,7 +68,7 @@ def _images(document: Document, collector: Collector) -> None:
         key = next((each for each in ("newTag", "digest") if item.get(each)), "")
         if api and key:
             release = Release(release_of(item[key]), document, ("images", index, key))
-            collector.deploy(api, release, document, patches=True)
+            collector.deploy(api, release, document, patches=True, deployment="")
 
 
 def resources_of(document: Document) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -78,6 +78,17 @@ def resources_of(document: Document) -> Iterator[tuple[tuple[str | int, ...], st
         for index, item in enumerate(items if isinstance(items, list) else ()):
             if isinstance(item, str):
                 yield (key, index), item
+
+
+def files_of(document: Document) -> Iterator[str]:
+    """The files and folders that a kustomization names: resources and patches."""
+    yield from (name for _, name in resources_of(document) if "://" not in name)
+    for key in _PATCHES:
+        items = document.value.get(key)
+        for item in items if isinstance(items, list) else ():
+            name = value_at(item, "path") if isinstance(item, dict) else item
+            if isinstance(name, str) and "\n" not in name:
+                yield name
 
 
 def patches_in(document: Document) -> Iterator[Document]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from webhook.admission.errors import Problem
 from webhook.catalog import Pack
-from webhook.library.pins import argo, charts, deployment, flux, helmfile, kustomize, terraform
+from webhook.library.pins import argo, charts, deployment, flux, helmfile, included, kustomize, terraform
 from webhook.library.pins.collector import Collector
+from webhook.library.pins.included import Units
 from webhook.library.pins.near import nearest
 from webhook.library.pins.objects import group_of, name_of
 from webhook.library.pins.operators import Operators
@@ -42,9 +45,14 @@ class Pins:
     a chart, and files that are not read.
     """
 
-    def __init__(self, pins: Sequence[Pin], remarks: Sequence[Problem] = ()) -> None:
+    def __init__(self, pins: Sequence[Pin], remarks: Sequence[Problem] = (), units: Units | None = None) -> None:
         self.pins = tuple(pins)
         self.remarks = tuple(remarks)
+        self._by_api = defaultdict[str, list[Pin]](list)
+        for pin in pins:
+            self._by_api[pin.api].append(pin)
+        self._units = units
+        self._around = {pin.file: units.around(pin.file) if units else frozenset[Path]() for pin in pins}
 
     @classmethod
     def read(cls, packs: Mapping[str, Pack], documents: Sequence[Document], roots: Sequence[Path]) -> Pins:
@@ -61,14 +69,42 @@ class Pins:
         for file in tree.files:
             if file.suffix == terraform.SUFFIX and b"helm_release" in (text := tree.content(file)):
                 terraform.read_terraform(file, text.decode(errors="replace"), collector)
-        return cls(collector.pins, remarks)
+        units = None
+        if _differ(collector.pins):
+            tree.search(_may_include)
+            units = Units([*objects, *tree.documents], tree)
+        return cls(collector.pins, remarks, units)
 
     def of(self, file: Path) -> Mapping[str, Pinned]:
         """What is deployed for the objects of a file, by API."""
-        by_api = dict[str, list[Pin]]()
-        for pin in self.pins:
-            by_api.setdefault(pin.api, []).append(pin)
-        return {api: _pinned(nearest(file, pins, lambda each: each.file)) for api, pins in by_api.items()}
+        whole = Path(os.path.realpath(file.parent), file.name)
+        around = self._units.around(whole) if self._units else frozenset[Path]()
+        return {api: _pinned(self._near(whole, around, pins)) for api, pins in self._by_api.items()}
+
+    def _near(self, file: Path, around: frozenset[Path], pins: Sequence[Pin]) -> Sequence[Pin]:
+        """The pins of an API that count for a file: of the smallest units with both, else the nearest by folder."""
+        units = [_unpatched([pin for pin in pins if unit in self._around[pin.file]]) for unit in around]
+        files = [frozenset(pin.place for pin in unit) for unit in units if unit]
+        smallest = [unit for unit in units if unit and not any(each < {pin.place for pin in unit} for each in files)]
+        return [pin for unit in smallest or [_unpatched(pins)] for pin in nearest(file, unit, lambda each: each.file)]
+
+
+def _differ(pins: Sequence[Pin]) -> bool:
+    """Whether it matters which pin of an API counts."""
+    said = defaultdict[str, list[tuple[str, Mapping[str, object]]]](list)
+    for pin in pins:
+        said[pin.api].append((pin.release, pin.settings))
+    return any(each != of_api[0] for of_api in said.values() for each in of_api)
+
+
+def _may_include(file: Path, text: bytes) -> bool:
+    return file.name in KUSTOMIZATIONS or any(map(text.__contains__, included.WORDS))
+
+
+def _unpatched(pins: Sequence[Pin]) -> list[Pin]:
+    """The pins without those that others patch: of the same deployment, or any where a patch has no name."""
+    patched = {pin.deployment for pin in pins if pin.patches}
+    return [pin for pin in pins if pin.patches or not ({pin.deployment, ""} & patched)]
 
 
 def _may_deploy(operators: Operators, file: Path, text: bytes) -> bool:
@@ -99,21 +135,24 @@ def _of_flux(objects: Sequence[Document], operators: Operators, tree: Tree) -> l
     return [*every, *patches]
 
 
-def _naming(names: Collection[str], words: Sequence[bytes], tree: Tree) -> Iterator[Document]:
+def _naming(names: Collection[str], words: Sequence[bytes], tree: Tree) -> list[Document]:
     """The documents of files with one of the words and one of the names."""
     pattern = re.compile(b"|".join(re.escape(each.encode()) for each in sorted(names)))
     return tree.search(lambda _, text: any(map(text.__contains__, words)) and pattern.search(text) is not None)
 
 
 def _pinned(pins: Sequence[Pin]) -> Pinned:
-    """What several pins say that are equally near."""
+    """What several pins say that are equally near. Those that name no release count only where no other one does."""
     named = [each for each in pins if each.release] or list(pins)
     places = tuple(dict.fromkeys(each.place for each in named))
-    settings = {name: value for each in named for name, value in each.settings.items()}
-    releases = sorted({each.release for each in named})
-    if len(releases) == 1 and releases[0]:
-        return Pinned(releases[0], settings, places)
-    if len(releases) == 1:
-        return Pinned("", settings, places, "; ".join(dict.fromkeys(f"{each.why} ({each.place})" for each in named)))
-    several = ", ".join(dict.fromkeys(f"{each.release} ({each.place})" for each in named))
-    return Pinned("", settings, places, f"several releases are deployed: {several}")
+    if len({each.release for each in named}) > 1:
+        several = ", ".join(dict.fromkeys(f"{each.release} ({each.place})" for each in named))
+        return Pinned("", _agreed(named), places, f"several releases are deployed: {several}")
+    why = "; ".join(dict.fromkeys(f"{each.why} ({each.place})" for each in named if each.why))
+    return Pinned(named[0].release, _agreed(named), places, why)
+
+
+def _agreed(pins: Sequence[Pin]) -> Mapping[str, object]:
+    """The settings of pins, without those of which they have different values."""
+    given = [(name, value) for pin in pins for name, value in pin.settings.items()]
+    return {name: value for name, value in given if all(value == other for key, other in given if key == name)}
