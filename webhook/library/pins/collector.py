@@ -87,7 +87,7 @@ class Collector:
     ) -> None:
         """An operator is deployed by a document. The tag of its image in values counts more than its chart's version.
 
-        ``patches``: the document only changes a ``deployment`` that another one has, or any if that is "".
+        ``patches``: the document only changes a ``deployment`` that another one has; that of manifests is "".
         """
         if len(self.pins) == _PINS:
             self.remark(where, (), f"not read for the release of an operator: more than {_PINS} deployments")

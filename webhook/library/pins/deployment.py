@@ -24,4 +24,4 @@ def read_deployment(document: Document, collector: Collector) -> None:
             at = (*_CONTAINERS, index)
             release = Release(release_of(split_image(container["image"]).tag), document, (*at, "image"))
             given = container_settings(collector.operators.packs[api], document, *at)
-            collector.deploy(api, release, document, given=given)
+            collector.deploy(api, release, document, given=given, deployment="")

@@ -32,10 +32,10 @@ _WHOLE: Final = {
 }
 """A field of an object that is not a patch, by its kind; of others it is the address."""
 _REFERENCES: Final = {
-    "OCIRepository": ("digest", "semver", "tag"),
-    "GitRepository": ("commit", "name", "semver", "tag", "branch"),
+    "OCIRepository": ("semver", "tag", "digest"),
+    "GitRepository": ("name", "semver", "tag", "commit", "branch"),
 }
-"""How a source says what is taken: the first that is written counts."""
+"""How a source says what is taken: the first that is written counts. A digest or commit beside a tag is that of it."""
 
 
 class _Use(NamedTuple):

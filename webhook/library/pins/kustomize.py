@@ -50,7 +50,8 @@ def _remote(document: Document, collector: Collector) -> None:
     for path, address in resources_of(document):
         api = collector.operators.of_address(address)
         if api:
-            collector.deploy(api, Release(_revision(api, address, collector), document, path), document)
+            release = Release(_revision(api, address, collector), document, path)
+            collector.deploy(api, release, document, deployment="")
 
 
 def _revision(api: str, address: str, collector: Collector) -> Written:

@@ -102,9 +102,9 @@ def _may_include(file: Path, text: bytes) -> bool:
 
 
 def _unpatched(pins: Sequence[Pin]) -> list[Pin]:
-    """The pins without those that others patch: of the same deployment, or any where a patch has no name."""
+    """The pins without those of deployments that others patch."""
     patched = {pin.deployment for pin in pins if pin.patches}
-    return [pin for pin in pins if pin.patches or not ({pin.deployment, ""} & patched)]
+    return [pin for pin in pins if pin.patches or pin.deployment not in patched]
 
 
 def _may_deploy(operators: Operators, file: Path, text: bytes) -> bool:
