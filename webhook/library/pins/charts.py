@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from webhook.library.pins.collector import Collector, Release
 from webhook.library.pins.objects import items_at, mapping_at, value_at
@@ -10,9 +10,7 @@ from webhook.library.pins.operators import split_image
 from webhook.library.pins.values import Values, set_values
 from webhook.manifests.documents import Document
 
-__all__ = ["FILE", "locked", "read_chart", "read_k3s"]
-
-FILE: Final = "Chart.yaml"
+__all__ = ["locked", "read_chart", "read_k3s"]
 
 
 def read_chart(document: Document, collector: Collector) -> None:

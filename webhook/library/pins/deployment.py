@@ -11,9 +11,8 @@ from webhook.library.pins.pin import release_of
 from webhook.library.pins.settings import container_settings
 from webhook.manifests.documents import Document
 
-__all__ = ["KINDS", "read_deployment"]
+__all__ = ["read_deployment"]
 
-KINDS: Final = frozenset({"Deployment"})
 _CONTAINERS: Final = ("spec", "template", "spec", "containers")
 
 

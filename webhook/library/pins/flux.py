@@ -17,11 +17,9 @@ from webhook.library.pins.operators import Operators
 from webhook.library.pins.values import Values, set_values
 from webhook.manifests.documents import Document
 
-__all__ = ["KINDS", "WORDS", "is_operators", "maps_of", "read_flux"]
+__all__ = ["WORDS", "is_operators", "maps_of", "read_flux"]
 
 _SOURCES: Final = ("OCIRepository", "GitRepository", "HelmChart")
-KINDS: Final = frozenset({"HelmRelease", "Kustomization", "ConfigMap", *_SOURCES})
-"""Kinds of Flux, and those that it reads values from."""
 WORDS: Final = (b"HelmRelease", b"OCIRepository", b"kustomize.toolkit.fluxcd.io", b"ConfigMap")
 """A file with an object that uses a source, changes one or gives it values has one of these words."""
 _GROUPS: Final = ("helm.toolkit.fluxcd.io", "source.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io", "")
