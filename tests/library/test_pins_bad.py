@@ -151,6 +151,14 @@ def test_values_outside_of_the_tree_are_not_read(tmp_path: Path) -> None:
     assert [dict(pin.settings) for pin in pins(tmp_path / "inside", text).pins] == [{}]
 
 
+@pytest.mark.parametrize("name", ["a\\0b", "../" * 50, "x" * 5000, "", "."])
+def test_a_strange_name_of_a_file_is_that_of_none(name: str, tmp_path: Path) -> None:
+    text = f'=== helmfile.yaml\nreleases:\n- {{chart: a/llmkube, version: 0.9.5, values: ["{name}/v"]}}\n'
+    text += f'- {{chart: "./{name}"}}\n'
+    text += f'=== kustomization.yaml\nresources: ["{name}"]\nhelmCharts: [{{name: llmkube, version: 0.9.4}}]\n'
+    assert sorted(pin.release for pin in pins(tmp_path, text).pins) == ["0.9.4", "0.9.5"]
+
+
 TEXTS = [text for text, _ in WAYS.values()]
 
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.library.trees import pins
+from tests.library.test_pins import IMAGES
+from tests.library.trees import FLUX, pins
 from webhook.library.pins import Pin, Pinned, Pins
 
 
@@ -117,3 +118,83 @@ def test_settings_of_pins_that_are_equally_near_add_up() -> None:
     one = Pin("x", "a:1", here, "1.0.0", settings={"a": 1, "b": 2})
     other = Pin("x", "b:1", here, "1.0.0", settings={"b": 3, "c": 4})
     assert Pins([one, other]).of(here) == {"x": Pinned("1.0.0", {"a": 1, "c": 4}, ("a:1", "b:1"))}
+
+
+STRATEGIC = """
+=== prod/kustomization.yaml
+resources: [../llmkube]
+patches:
+  - path: tag.yaml
+=== prod/tag.yaml
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {name: llmkube}
+spec:
+  ref:
+    tag: 0.9.18
+"""
+INLINE = """
+=== prod/kustomization.yaml
+resources: [../llmkube]
+patches:
+  - target: {kind: Namespace}
+    patch: "- {op: remove, path: /spec}"
+  - patch: |
+      apiVersion: source.toolkit.fluxcd.io/v1
+      kind: OCIRepository
+      metadata: {name: llmkube}
+      spec: {ref: {tag: 0.9.18}}
+"""
+OPERATIONS = """
+=== prod/kustomization.yaml
+resources: [../llmkube]
+patches:
+  - target: {group: source.toolkit.fluxcd.io, kind: OCIRepository, name: llmkube}
+    patch: |
+      - {op: replace, path: /spec/ref/tag, value: 0.9.18}
+"""
+VALUES = """
+=== prod/kustomization.yaml
+resources: [../llmkube]
+patches: [{path: values.yaml}]
+=== prod/values.yaml
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: llmkube}
+spec:
+  values:
+    controllerManager: {image: {tag: 0.9.18}}
+"""
+
+PATCHES = {
+    "of a file": (STRATEGIC, "prod/tag.yaml:6"),
+    "in the text": (INLINE, "prod/kustomization.yaml:5"),
+    "of operations": (OPERATIONS, "prod/kustomization.yaml:3"),
+    "of values": (VALUES, "prod/values.yaml:6"),
+}
+
+
+@pytest.mark.parametrize("row", PATCHES)
+def test_a_patch_counts_where_its_kustomization_does(row: str, tmp_path: Path) -> None:
+    text, place = PATCHES[row]
+    models = kustomization("models/prod", "m.yaml") + kustomization("dev", "../llmkube", "../models/dev")
+    text = text.replace("[../llmkube]", "[../llmkube, ../models/prod]")
+    base = FLUX + kustomization("llmkube", "source.yaml", "release.yaml") + kustomization("models/dev", "m.yaml")
+    read = pins(tmp_path, base + models + text)
+    prod, dev = (read.of(tmp_path / "models" / name / "m.yaml")["llmkube"] for name in ("prod", "dev"))
+    assert (prod.release, prod.places) == ("0.9.18", (place,))
+    assert (dev.release, dev.places) == ("0.9.19", ("llmkube/source.yaml:6",))
+
+
+def test_a_tag_of_a_kustomization_counts_more_than_that_of_the_deployment(tmp_path: Path) -> None:
+    read = pins(tmp_path, IMAGES.replace("controller:latest", "x/llmkube-controller:v0.9.1"))
+    pinned = read.of(tmp_path / "m.yaml")["llmkube"]
+    assert (pinned.release, pinned.places) == ("0.9.2", ("llmkube/kustomization.yaml:5",))
+
+
+def test_two_sources_of_one_name_count_by_their_folders(tmp_path: Path) -> None:
+    source, _, release = FLUX.partition("=== llmkube/release.yaml")
+    text = source.replace("llmkube/source", "prod/source") + f"=== base/release.yaml{release}"
+    text += source.replace("llmkube/source", "dev/source").replace("0.9.19", "0.9.18")
+    read = pins(tmp_path, text)
+    assert [read.of(tmp_path / name / "m.yaml")["llmkube"].release for name in ("prod", "dev")] == ["0.9.19", "0.9.18"]

@@ -48,6 +48,10 @@ WAYS = {
         "  valuesFrom: [{kind: ConfigMap, name: roots, valuesKey: list, targetPath: modelSource.allowedHostPathRoots}]",
     )
     + MAP.replace("values-of-ai", "roots").replace("values.yaml: |", "list:").replace(VALUES, "/srv/models"),
+    "flux-generated": after(FLUX, "  valuesFrom: [{kind: ConfigMap, name: values-of-ai}]")
+    + "=== kustomization.yaml\nresources: [llmkube]\n"
+    + "configMapGenerator: [{name: values-of-ai, files: [values.yaml=values/llm.yaml]}]\n"
+    + FILE,
     "flux-values-count-more": after(
         FLUX, f"  valuesFrom: [{{kind: ConfigMap, name: values-of-ai}}]\n  values: {{{VALUES}}}"
     )
@@ -86,6 +90,38 @@ WAYS = {
         '"0.9.0"\n  set {\n    name  = "modelSource.allowedHostPathRoots"\n    value = "/srv/models" # ours\n  }',
     ),
 }
+
+
+UMBRELLA = CHART.replace("VERSION", "0.9.16")
+LOCAL = {
+    "argo": UMBRELLA
+    + ARGO.replace("chart: llmkube", "path: apps/llm").replace("0.9.12", "main")
+    + f"    helm:\n      valueFiles: [prod.yaml]\n=== apps/llm/prod.yaml\nllmkube: {{{VALUES}}}\n",
+    "argo-text": UMBRELLA
+    + ARGO.replace("chart: llmkube", "path: apps/llm")
+    + f"    helm:\n      values: |\n        llmkube: {{{VALUES}}}\n",
+    "flux": UMBRELLA
+    + f"""
+=== apps/release.yaml
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {{name: llm}}
+spec:
+  chart: {{spec: {{chart: ./apps/llm, sourceRef: {{kind: GitRepository, name: flux-system}}}}}}
+  values: {{llmkube: {{{VALUES}}}}} # llmkube
+""",
+    "helmfile": UMBRELLA
+    + f"\n=== helmfile.yaml\nreleases: [{{name: a, chart: ./apps/llm, values: [{{llmkube: {{{VALUES}}}}}]}}]\n",
+}
+
+
+@pytest.mark.parametrize("way", LOCAL)
+def test_a_chart_of_the_tree_is_installed_with_values(way: str, tmp_path: Path) -> None:
+    read = pins(
+        tmp_path, LOCAL[way] + "\n=== apps/llm/values.yaml\nllmkube: {modelSource: {allowedHostPathRoots: [/a]}}\n"
+    )
+    pinned = read.of(tmp_path / "m.yaml")["llmkube"]
+    assert (pinned.release, dict(pinned.settings)) == ("0.9.16", {"hostPathRoots": ("/srv/models",)})
 
 
 @pytest.mark.parametrize("way", WAYS)

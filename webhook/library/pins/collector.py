@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -65,6 +66,13 @@ class Collector:
             said = [*scan.problems, *scan.others][0]
             self.remark(document, at, f"values that cannot be read: line {said.source.lstrip(':')}: {said.message}")
         return [Values(document, at, each.value, is_inside=False) for each in [*scan.documents, *scan.repeating][:1]]
+
+    def inner_values(self, values: Values, key: str) -> list[Values]:
+        """The values that others have under a key."""
+        if values.is_inside:
+            return self.values(values.document, *values.at, key)
+        inner = values.value.get(key)
+        return [replace(values, value=inner)] if isinstance(inner, dict) else []
 
     def root_values(self, path: str) -> list[Values]:
         """The values in a file by its path from a root."""

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from webhook.library.pins.charts import read_folder
 from webhook.library.pins.collector import Collector, Release
+from webhook.library.pins.kustomize import generated_files
 from webhook.library.pins.near import nearest
 from webhook.library.pins.objects import Layers, group_of, items_at, mapping_at, name_of, value_at
 from webhook.library.pins.operators import Operators
@@ -52,9 +55,12 @@ class _Flux:
     def __init__(self, objects: Sequence[Document], collector: Collector) -> None:
         self._collector = collector
         self._named = defaultdict[tuple[str, str], list[Document]](list)
+        self._generated = defaultdict[tuple[str, str], list[Path]](list)
         for each in objects:
             if group_of(each.value) in _GROUPS:
                 self._named[str(each.value.get("kind")), name_of(each.value)].append(each)
+            for name, key, path in generated_files(each):
+                self._generated[name, key].append(collector.file_of(each).parent / path)
         self._used = set[int]()
 
     def read(self) -> None:
@@ -98,6 +104,8 @@ class _Flux:
         if value_at(reference, "kind") == "GitRepository":
             for use in self._uses("GitRepository", value_at(reference, "name"), layers):
                 self._deploy(use, user, values)
+            for root in self._collector.tree.roots:
+                read_folder(root / str(layers.at(*at, "chart")), user.last, values, self._collector)
         elif api := self._collector.operators.of_chart(layers.at(*at, "chart")):
             path = (*at, "version")
             written = self._collector.operators.of_chart_version(api, layers.at(*path))
@@ -149,6 +157,9 @@ class _Flux:
     def _of_map(self, item: dict[str, Any], document: Document) -> Iterator[Values]:
         key, target = str(item.get("valuesKey", "values.yaml")), item.get("targetPath")
         maps = self._named.get(("ConfigMap", str(item.get("name"))), [])
+        if not maps and not target:
+            for file in self._generated.get((str(item.get("name")), key), ()):
+                yield from self._collector.file_values(file)
         for each in nearest(self._collector.file_of(document), maps, self._collector.file_of)[:1]:
             if isinstance(target, str) and target:
                 yield from set_values(each, ("data", key), [(target, value_at(each.value, "data", key))])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import Any, Final
 
 from webhook.library.pins.collector import Collector, Release
@@ -13,7 +14,7 @@ from webhook.library.pins.values import nested
 from webhook.manifests.composer import YamlError, compose
 from webhook.manifests.documents import Document
 
-__all__ = ["files_of", "patches_in", "read_kustomization", "resources_of"]
+__all__ = ["files_of", "generated_files", "patches_in", "read_kustomization", "resources_of"]
 
 _RESOURCES: Final = ("resources", "bases", "components")
 _REVISION: Final = (
@@ -90,6 +91,15 @@ def files_of(document: Document) -> Iterator[str]:
             name = value_at(item, "path") if isinstance(item, dict) else item
             if isinstance(name, str) and "\n" not in name:
                 yield name
+
+
+def generated_files(document: Document) -> Iterator[tuple[str, str, str]]:
+    """The files from which a kustomization makes ConfigMaps: name of the map, key, and path."""
+    for _, item in items_at(document.value, "configMapGenerator"):
+        files = item.get("files")
+        for text in files if isinstance(files, list) else ():
+            key, sign, path = str(text).partition("=")
+            yield str(item.get("name")), key if sign else PurePath(key).name, path if sign else key
 
 
 def patches_in(document: Document) -> Iterator[Document]:

@@ -72,7 +72,7 @@ def _of_flux(objects: Sequence[Document], operators: Operators, tree: Tree) -> l
     every = [*objects, *(_naming(names, flux.WORDS, tree) if names else ())]
     patches = [part for each in every if each.source.endswith(KUSTOMIZATIONS) for part in kustomize.patches_in(each)]
     maps = {name for each in (*every, *patches) for name in flux.maps_of(each, names)}
-    every += _naming(maps, (b"ConfigMap",), tree) if maps else ()
+    every += _naming(maps, (b"ConfigMap", b"configMapGenerator"), tree) if maps else ()
     return [*every, *patches]
 
 

@@ -84,7 +84,10 @@ class Tree:
 
     def read(self, file: Path) -> list[Document]:
         """The documents of a file within the roots, by its name; none if it is not there or cannot be read."""
-        path = self.file_of(str(file))
+        try:
+            path = self.file_of(str(file))
+        except ValueError:  # no name of a file has NUL, or half of a surrogate pair
+            return []
         if path not in self._parsed and not self._is_inside(path):
             return []
         return self._documents(path, b"" if path in self._parsed else self.content(path))
