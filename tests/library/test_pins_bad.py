@@ -54,7 +54,7 @@ def test_a_text_names_a_release(text: str) -> None:
     assert release_of(text) == (RELEASES[text], "")
 
 
-def test_a_number_is_no_release() -> None:
+def test_a_number_does_not_name_a_release() -> None:
     assert release_of(0.9) == ("", "0.9 is not a text: write the version in quotes")
 
 

@@ -24,6 +24,10 @@ WORDS: Final = (b"kustomize.toolkit.fluxcd.io", b"argoproj.io")
 """A file that applies a folder has one of these words."""
 
 
+_AROUND: Final = 50
+"""Units that include a file, beyond which no others are looked for."""
+
+
 class Units:
     """The units of a tree, by their folders."""
 
@@ -46,9 +50,9 @@ class Units:
     def around(self, file: Path) -> frozenset[Path]:
         """The units that include a file."""
         units, new = set[Path](), self._directly(file)
-        while new:
+        while new and len(units) < _AROUND:
             units |= new
-            above = (unit for each in new for unit in self._above(each))
+            above = (outer for unit in new for outer in self._above(unit))
             new = set(above) - units
         return frozenset(units)
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, Final
 
-from webhook.library.pins.collector import Collector, Release
+from webhook.library.pins.collector import Collector, PlacedRelease
 from webhook.library.pins.objects import items_at, mapping_at, value_at
-from webhook.library.pins.pin import Written, release_of
+from webhook.library.pins.pin import Named, release_of
 from webhook.library.pins.values import nested
 from webhook.manifests.composer import YamlError, compose
 from webhook.manifests.documents import Document
@@ -39,7 +39,7 @@ def _charts(document: Document, collector: Collector) -> None:
     for index, item in items_at(document.value, "helmCharts"):
         if api := operators.of_chart(item.get("name")):
             path = ("helmCharts", index, "version")
-            release = Release(operators.of_chart_version(api, item.get("version")), document, path)
+            release = PlacedRelease(operators.of_chart_version(api, item.get("version")), document, path)
             more = item.get("additionalValuesFiles")
             files = [item.get("valuesFile"), *(more if isinstance(more, list) else ())]
             layers = [part for name in files if name for part in collector.file_values(here / str(name))]
@@ -51,25 +51,25 @@ def _remote(document: Document, collector: Collector) -> None:
     for path, address in resources_of(document):
         api = collector.operators.of_address(address)
         if api:
-            release = Release(_revision(api, address, collector), document, path)
+            release = PlacedRelease(_revision(api, address, collector), document, path)
             collector.deploy(api, release, document, deployment="")
 
 
-def _revision(api: str, address: str, collector: Collector) -> Written:
+def _revision(api: str, address: str, collector: Collector) -> Named:
     """The release of the files at an address."""
     for pattern in _REVISION:
         if match := pattern.search(address):
             return collector.operators.of_tag(api, match[1])
-    return Written(why=f'"{address[:100]}" has no tag')
+    return Named(why=f'"{address[:100]}" has no tag')
 
 
 def _images(document: Document, collector: Collector) -> None:
     """The tags that a kustomization gives to images: they count more than those of Deployments."""
     for index, item in items_at(document.value, "images"):
         api = collector.operators.of_image(item.get("newName") or item.get("name"))
-        key = next((each for each in ("newTag", "digest") if item.get(each)), "")
+        key = next((key for key in ("newTag", "digest") if item.get(key)), "")
         if api and key:
-            release = Release(release_of(item[key]), document, ("images", index, key))
+            release = PlacedRelease(release_of(item[key]), document, ("images", index, key))
             collector.deploy(api, release, document, patches=True, deployment="")
 
 
@@ -124,7 +124,7 @@ def _parts(text: str, target: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if isinstance(value, dict):
         yield value
     elif isinstance(value, list):
-        operations = [each for each in value if isinstance(each, dict) and each.get("op") in {"add", "replace"}]
-        pairs = [(str(each.get("path", "")).strip("/").split("/"), each.get("value")) for each in operations]
+        steps = [step for step in value if isinstance(step, dict) and step.get("op") in {"add", "replace"}]
+        pairs = [(str(step.get("path", "")).strip("/").split("/"), step.get("value")) for step in steps]
         head = {"apiVersion": f"{target.get('group', '')}/", "kind": target.get("kind")}
         yield {**nested(pairs), **head, "metadata": {"name": target.get("name")}}

@@ -17,8 +17,8 @@ def nearest(file: Path, others: Sequence[T], file_of: Callable[[T], Path]) -> li
     """
     if len(others) < 2:
         return list(others)
-    ranks = [_distance(file.parent.parts, file_of(each).parent.parts) for each in others]
-    return [each for each, rank in zip(others, ranks, strict=True) if rank == min(ranks)]
+    ranks = [_distance(file.parent.parts, file_of(other).parent.parts) for other in others]
+    return [other for other, rank in zip(others, ranks, strict=True) if rank == min(ranks)]
 
 
 def _distance(mine: Sequence[str], theirs: Sequence[str]) -> tuple[int, bool]:
