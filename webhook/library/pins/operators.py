@@ -36,11 +36,11 @@ class Operators:
     def __init__(self, packs: Mapping[str, Pack]) -> None:
         self.packs = packs
         self._charts = {name: api for api, pack in packs.items() for name in pack.charts}
-        self._images = {name: api for api, pack in packs.items() for name in pack.images}
         self._repositories = {name.lower(): api for api, pack in packs.items() for name in pack.repositories}
         owned = "|".join(map(re.escape, self._repositories))
         self._address = re.compile(_ADDRESS % owned, re.IGNORECASE) if owned else None
-        names = sorted({*self._charts, *self._images, *self._repositories})
+        images = (name for pack in packs.values() for name in pack.images)
+        names = sorted({*self._charts, *images, *self._repositories})
         pattern = b"|".join(re.escape(name.encode()) for name in names)
         self._pattern = re.compile(_BETWEEN % pattern, re.IGNORECASE) if names else None
 
@@ -53,7 +53,7 @@ class Operators:
         return self._charts.get(split_image(chart).name, "") if isinstance(chart, str) else ""
 
     def of_image(self, image: object) -> str:
-        return self._images.get(split_image(image).name, "") if isinstance(image, str) else ""
+        return next((api for api, pack in self.packs.items() if isinstance(image, str) and pack.runs(image)), "")
 
     def of_repository(self, address: object) -> str:
         """The API of the address of a repository: ``https://github.com/a/b.git``, ``git@github.com:a/b``."""
