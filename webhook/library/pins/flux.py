@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from webhook.library.pins.charts import read_folder
 from webhook.library.pins.collector import Collector, PlacedRelease
-from webhook.library.pins.kustomize import generated_files
+from webhook.library.pins.kustomize import generated_files, read_images
 from webhook.library.pins.near import nearest
 from webhook.library.pins.objects import Layers, group_of, items_at, mapping_at, name_of, value_at
 from webhook.library.pins.operators import Operators
@@ -81,6 +81,7 @@ class _Flux:
             kind, name = layers.at("spec", "sourceRef", "kind"), layers.at("spec", "sourceRef", "name")
             for use in self._uses(kind, name, layers):
                 self._deploy(use, layers, ())
+            read_images(layers.last, self._collector, "spec")
         for kind in _SOURCES:
             for layers in self._of_kind(kind):
                 if id(layers.last) not in self._used:
@@ -94,7 +95,7 @@ class _Flux:
         whole = [document for document in objects if _is_whole(document)]
         patches = [document for document in objects if not _is_whole(document)] if whole else []
         file_of = self._collector.file_of
-        patched = [Layers([nearest(file_of(patch), whole, file_of)[0], patch]) for patch in patches]
+        patched = [Layers([nearest(file_of(patch).parent, whole, file_of)[0], patch]) for patch in patches]
         return [*(Layers([document]) for document in whole), *patched]
 
     def _release(self, layers: Layers) -> None:
@@ -134,7 +135,9 @@ class _Flux:
         return [*uses, *(_Use(source, source.last) for source in sources if source.is_patched)]
 
     def _nearest(self, user: Layers, sources: Sequence[Layers]) -> list[Layers]:
-        return nearest(self._collector.file_of(user.last), sources, lambda source: self._collector.file_of(source.last))
+        return nearest(
+            self._collector.file_of(user.last).parent, sources, lambda source: self._collector.file_of(source.last)
+        )
 
     def _deploy(self, use: _Use, user: Layers, values: Sequence[Values]) -> None:
         """What a source has is deployed, if it is an operator."""
@@ -171,7 +174,7 @@ class _Flux:
         if not maps and not target:
             for file in self._generated.get((str(item.get("name")), key), ()):
                 yield from self._collector.file_values(file)
-        for near in nearest(self._collector.file_of(document), maps, self._collector.file_of)[:1]:
+        for near in nearest(self._collector.file_of(document).parent, maps, self._collector.file_of)[:1]:
             if isinstance(target, str) and target:
                 yield from set_values(near, ("data", key), [(target, value_at(near.value, "data", key))])
             else:

@@ -33,6 +33,8 @@ class Pins:
         self.pins = tuple(pins)
         self.remarks = tuple(remarks)
         self._around = around
+        self._folders = dict[Path, Path]()
+        self._answers = dict[tuple[Path, frozenset[Path]], Mapping[str, Pinned]]()
         self._by_api = defaultdict[str, list[Pin]](list)
         self._by_unit = defaultdict[tuple[str, Path], list[Pin]](list)
         for pin in pins:
@@ -55,16 +57,21 @@ class Pins:
 
     def of(self, file: Path) -> Mapping[str, Pinned]:
         """What is deployed for the objects of a file, by API."""
-        whole = Path(os.path.realpath(file.parent), file.name)
-        return {api: _pinned(self._near(api, whole)) for api in self._by_api}
+        folder = self._folders.get(file.parent)
+        if folder is None:
+            folder = self._folders[file.parent] = Path(os.path.realpath(file.parent))
+        around = self._around(folder / file.name)
+        if (folder, around) not in self._answers:
+            self._answers[folder, around] = {api: _pinned(self._near(api, folder, around)) for api in self._by_api}
+        return self._answers[folder, around]
 
-    def _near(self, api: str, file: Path) -> Sequence[Pin]:
+    def _near(self, api: str, folder: Path, around: frozenset[Path]) -> Sequence[Pin]:
         """The pins of an API that count for a file: of the smallest units with both, else the nearest by folder."""
-        inside = (self._by_unit.get((api, unit), []) for unit in self._around(file))
+        inside = (self._by_unit.get((api, unit), []) for unit in around)
         groups = {frozenset(map(id, group)): group for group in map(_unpatched, inside) if group}
         smallest = [group for ids, group in groups.items() if not any(others < ids for others in groups)]
         groups_or_all = smallest or [_unpatched(self._by_api[api])]
-        return [pin for group in groups_or_all for pin in nearest(file, group, lambda pin: pin.file)]
+        return [pin for group in groups_or_all for pin in nearest(folder, group, lambda pin: pin.file)]
 
 
 def _unpatched(pins: Sequence[Pin]) -> list[Pin]:

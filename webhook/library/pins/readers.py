@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -69,10 +69,15 @@ def _of_flux(objects: Sequence[Document], operators: Operators, tree: Tree) -> l
     """The objects of Flux, with those of other files and the patches that are about those of an operator."""
     names = {name_of(document.value) for document in objects if flux.is_operators(document, operators)}
     whole = [*objects, *_naming(names, flux.WORDS, tree)]
-    kustomizations = (document for document in whole if document.source.endswith(KUSTOMIZATIONS))
-    patches = [patch for document in kustomizations for patch in kustomize.patches_in(document)]
+    patches = [patch for document in whole for patch in _patches_in(document)]
     maps = {name for document in (*whole, *patches) for name in flux.maps_of(document, names)}
     return [*whole, *_naming(maps, (b"ConfigMap", b"configMapGenerator"), tree), *patches]
+
+
+def _patches_in(document: Document) -> Iterable[Document]:
+    if document.source.endswith(KUSTOMIZATIONS):
+        return kustomize.patches_in(document)
+    return kustomize.patches_in(document, "spec") if document.value.get("kind") == "Kustomization" else ()
 
 
 def _naming(names: Collection[str], words: Sequence[bytes], tree: Tree) -> list[Document]:
