@@ -144,10 +144,10 @@ class Pack(Spec):
         (document,) = found
         if trusted:
             spec = document.value["spec"]
-            settings = {name: Setting(**each) for name, each in spec.get("settings", {}).items()}
+            settings = {name: Setting(**declared) for name, declared in spec.get("settings", {}).items()}
             return cls(files=files, **{**spec, "settings": settings})
         spec = checked(document, PackDocument).spec
-        pack = cls(files=files, **{each.name: getattr(spec, each.name) for each in fields(spec)})
+        pack = cls(files=files, **{part.name: getattr(spec, part.name) for part in fields(spec)})
         if pack.facts and pack.facts not in FACTS:
             message = f'there are no facts "{pack.facts[:60]}"; {closest(pack.facts, FACTS)}'
             raise CatalogError([Problem(f"{document.source}:{document.line}", "spec.facts", message)])
