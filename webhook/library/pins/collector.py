@@ -105,9 +105,6 @@ class Collector:
             return
         written, document, path = self._tag(api, layers) or release
         place = self.tree.place(document, *path)
-        if written.why:
-            operator = self.operators.packs[api].operator
-            self.remark(document, path, f"{written.why}, so it does not say which release of {operator} is deployed")
         name = name_of(where.value) if deployment is None else deployment
         settings = self._settings(api, layers, given)
         self.pins.append(Pin(api, place, self.file_of(where), *written, settings, name, patches))

@@ -23,8 +23,8 @@ Around = Callable[[Path], frozenset[Path]]
 
 
 class Pins:
-    """What a repository deploys of operators. ``remarks`` are pins that name no release, values that are not those of
-    a chart, and files that are not read.
+    """What a repository deploys of operators. ``remarks`` are values that are not those of a chart, and files that are
+    not read. Why the release for a file is not known, :meth:`of` says.
     """
 
     def __init__(
