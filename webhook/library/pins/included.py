@@ -60,7 +60,7 @@ class Units:
         """Units, with those that include them."""
         units, new = set[Path](), set(direct)
         while new and len(units) < _AROUND:
-            units |= new
+            units.update(sorted(new)[: _AROUND - len(units)])
             above = (outer for unit in new for outer in self._above(unit))
             new = set(above) - units
         return frozenset(units)
