@@ -70,8 +70,8 @@ class _Flux:
     def _add(self, kind: str, name: str, document: Document) -> None:
         same = self._named[kind, name]
         if len(same) == _SAME:
-            said = f"not read for the release of an operator: more than {_SAME} objects of this kind and name"
-            self._collector.remark(document, ("metadata", "name"), said)
+            why = f"not read for the release of an operator: more than {_SAME} objects of this kind and name"
+            self._collector.remark(document, ("metadata", "name"), why)
         if len(same) <= _SAME:
             same.append(document)
 
