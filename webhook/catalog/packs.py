@@ -164,6 +164,10 @@ class Pack(Spec):
     def trusted(self) -> bool:
         return self.files.trusted
 
+    def runs(self, image: str) -> bool:
+        """Whether an image is one of the operator, by the last part of its name."""
+        return image.rpartition("/")[2].partition("@")[0].partition(":")[0] in self.images
+
     def place(self, *path: str) -> str:
         """Where pack.yaml says something, as file and line; the folder, where it has no such file."""
         for document in self.files.documents():
