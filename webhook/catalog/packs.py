@@ -34,7 +34,7 @@ By = Literal["documented", "setting", "definitions"]
 
 @dataclass(frozen=True, slots=True)
 class Unlisted:
-    """A release that the table lacks. ``before`` and ``after`` are its neighbours there; "" where there is none."""
+    """A release that the table lacks. ``before`` and ``after`` are its neighbours there, "" beyond the ends."""
 
     release: str
     before: str

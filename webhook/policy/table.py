@@ -85,7 +85,7 @@ class Table:
         return listed
 
     def around(self, release: str) -> tuple[str, str]:
-        """The releases with numbers before and after one that the table lacks; "" where there is none.
+        """The releases with numbers before and after one that the table lacks, "" beyond the ends.
 
         Raises:
             ValueError: it is not a release, or so far above the newest that it is a typo.
