@@ -229,6 +229,20 @@ def test_a_release_that_no_table_has_is_judged_as_the_one_before_it(folder: Path
     assert loaded_with(folder, "1.5.0").digest == found["1.5.0"].digest
 
 
+def test_the_schema_of_a_release_without_a_definition_is_not_judged(folder: Path) -> None:
+    table = {**TABLE, "releases": ["0.8.0", *TABLE["releases"]]}
+    (folder / "example" / "releases.json").write_text(json.dumps(table))
+    found = loaded_with(folder, "0.8.0")
+    assert rules(found) == ["XX101 <1.1.0", "XX201"]
+    said = "the definition of Widget.v1.example.com in Widgeteer 0.8.0 is not known: schema not judged"
+    assert [*map(str, with_installed(found, [])[1])] == [said]
+    assert decided(found, "Widget", {"size": "x", "form": 1}).allowed
+    assert not decided(found, "Widget", {"size": 0}).allowed  # XX201
+    given, deviations = with_installed(found, [definition(SHAPE)])
+    assert not decided(given, "Widget", {"size": "x"}).allowed
+    assert said not in map(str, deviations)
+
+
 @pytest.mark.parametrize(
     ("text", "held"),
     [(">=1.6.0", {"1.6.0", "1.7.0"}), ("<1.6.0", {"1.5.0", "1.4.0"}), (">=1.5.0 <1.7.0", {"1.5.0", "1.6.0"})],

@@ -61,7 +61,7 @@ def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind | None, byt
     documented = known.documented or known
     known = replace(documented, in_force=in_force, policy=NO_POLICY, documented=documented)
     since, definition = known.pack.definition(known.plural, in_force)
-    known = replace(known, is_unshaped=not since or in_force.is_older)
+    known = replace(known, is_unshaped=in_force.is_older or (not since and bool(known.pack.documented)))
     if definition is None:
         return known, b""
     version = _crd(known, since, definition).versions.get(known.gvk.version)
