@@ -29,7 +29,7 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _PADDED: Final = re.compile(r"(?:^|\.)0\d")
 _FARTHEST: Final = (1, 10, 50)
 """By how much the first number that differs may be above that of the newest release, by its place. More is a typo, as
-in 9.9.19, 0.91.9 or 0.9.199. LLMKube has made up to 29 releases of one minor. A number that is a date may be further."""
+in 9.9.19, 0.91.9 or 0.9.199. LLMKube has made up to 29 releases of one minor. A date may be further."""
 
 
 class Row(NamedTuple):
