@@ -201,7 +201,8 @@ def _place(release: str, numbered: Sequence[str]) -> int | None:
 
 
 def _is_typo(release: str, numbered: Sequence[str], *, is_newest: bool) -> bool:
-    if _is_head(release) or (_PADDED.search(release) and not any(map(_PADDED.search, numbered))):
+    is_padded = _PADDED.search(release) and not any(map(_PADDED.search, numbered))
+    if _is_head(release) or is_padded or version(release) in map(version, numbered):
         return True
     pairs = zip_longest(version(numbered[-1])[0], version(release)[0], fillvalue=0.0)
     at, (old, new) = next(((at, pair) for at, pair in enumerate(pairs) if pair[0] != pair[1]), (0, (0.0, 0.0)))
