@@ -2,7 +2,7 @@
 
 import pytest
 
-from webhook.schema.compare import compare, is_same, joined
+from webhook.schema.compare import compare, is_same
 
 
 def spec(**properties):
@@ -53,11 +53,3 @@ def test_a_path_stands_for_everything_below_it():
 )
 def test_a_field_is_widened_where_it_accepts_what_ours_refuses(ours, theirs, widened):
     assert compare(spec(a=ours), spec(a=theirs)).widened == ({("spec", "a")} if widened else set())
-
-
-def test_two_schemas_are_joined_to_the_fields_of_both_with_what_ours_states():
-    ours, theirs = spec(a={"type": "string", "maxLength": 3}), spec(a={"type": "string"}, b={"type": "integer"})
-    assert joined(ours, theirs) == spec(a={"type": "string", "maxLength": 3}, b={"type": "integer"})
-    lists = [{"type": "array", "items": each} for each in (ours, theirs)]
-    assert joined(*lists) == {"type": "array", "items": joined(ours, theirs)}
-    assert joined(ours, {"type": "object"}) == joined(ours, {"type": "object", "properties": {}}) == ours
