@@ -96,7 +96,7 @@ def needed_releases(pack: Pack, texts: Iterable[str]) -> Iterator[InForce]:
 
 
 def later_releases(pack: Pack, texts: Iterable[str]) -> list[str]:
-    """The releases that ranges each and that are newer than all that are known, the oldest first."""
+    """The releases that ranges name and that are newer than all that are known, the oldest first."""
     named = {each for text in texts for each in Range.parse(text).versions}
     return sorted((each for each in named if pack.table.find(each) is None), key=version)
 
