@@ -13,6 +13,7 @@ from tests.shared import ROOT
 from webhook import catalog
 from webhook.admission.decision import GroupVersionKind
 from webhook.admission.errors import CatalogError, SettingsError
+from webhook.admission.patch import diff
 from webhook.catalog import Catalog, Deviation, definition_names, forms, with_installed
 from webhook.catalog.operators import undecided_codes
 from webhook.facts.settings import Settings
@@ -73,7 +74,7 @@ def folder(tmp_path: Path) -> Path:
         "pack.yaml": PACK,
         "releases.json": json.dumps(TABLE),
         "crds/widgets.yaml": CRD,
-        "crds/1.2.0/widgets.json": json.dumps(definition(SHAPE)),
+        "forms/widgets.jsonl": json.dumps({"since": "1.2.0", "definition": definition(SHAPE)}),
         "widget.yaml": POLICY,
     }
     for name, text in files.items():
@@ -105,7 +106,7 @@ def test_the_rules_are_those_of_the_release_that_is_set(release: str, folder: Pa
     found = loaded_with(folder, release)
     assert rules(found) == BY_RELEASE[release]
     schema = found.kinds[WIDGET].schema.raw["properties"]["spec"]["properties"]
-    assert ("shape" in schema) == (release in {"1.2.0", "1.4.0"})
+    assert ("shape" in schema) == (release in {"1.2.0", "1.4.0", "unknown"})  # the newest accepts most
 
 
 def test_the_variables_are_those_of_the_release(folder: Path) -> None:
@@ -204,7 +205,8 @@ def test_the_names_of_definitions_are_those_of_kinds_and_of_marks(folder: Path) 
 @pytest.mark.parametrize(
     ("release", "message"),
     [
-        ("1.5.0", '--release example=1.5.0: "1.5.0" is not a known release; use '),
+        ("1.55.0", '--release example=1.55.0: "1.55.0" is not a known release; use 1.3.0 or 1.4.0'),
+        ("01.2.0", '--release example=01.2.0: "01.2.0" is not a known release; use 1.2.0 or 1.3.0'),
         ("", '"" is not a known release; the known ones are 1.0.0 to 1.4.0'),
     ],
 )
@@ -212,6 +214,83 @@ def test_a_release_that_does_not_exist_is_an_error_with_close_ones(release: str,
     with pytest.raises(SettingsError) as caught:
         catalog.load(folder, Settings(releases=(("example", release),)))
     assert message in str(caught.value)
+
+
+def test_a_release_that_no_table_has_is_judged_as_the_one_before_it(folder: Path) -> None:
+    found = {each: loaded_with(folder, each) for each in ("1.5.0", "1.2.7", "0.9.0")}
+    assert [rules(each) for each in found.values()] == [BY_RELEASE["1.4.0"], BY_RELEASE["1.2.0"], BY_RELEASE["unknown"]]
+    assert [str(each.releases()["example"]) for each in found.values()] == [f"Widgeteer {each}" for each in found]
+    said = {release: [*map(str, with_installed(each, [])[1])] for release, each in found.items()}
+    assert said["1.5.0"] == ["Widgeteer 1.5.0 is newer than 1.4.0, the newest that is known"]
+    assert said["1.2.7"] == ["Widgeteer 1.2.7 is not known: judged as 1.2.0, the known release before it"]
+    (older,) = said["0.9.0"]
+    assert "Widgeteer 0.9.0 is older than 1.0.0, the oldest that is known: schema not judged, so that rules" in older
+    digests = {each.digest for each in (*found.values(), loaded_with(folder, "1.4.0"))}
+    assert len(digests) == 4
+    assert loaded_with(folder, "1.5.0").digest == found["1.5.0"].digest
+
+
+def test_an_older_release_has_the_rules_whose_fields_its_definition_has(folder: Path) -> None:
+    table = {**TABLE, "releases": ["0.8.0", *TABLE["releases"]]}
+    (folder / "example" / "releases.json").write_text(json.dumps(table))
+    old = crd("example.com", "Widget", spec_schema(size={"type": "integer"}, form={"type": "string"}))
+    lines = (
+        {"since": "0.8.0", "definition": old},
+        {"since": "1.0.0", "patch": diff(old, definition({}))},
+        {"since": "1.2.0", "patch": diff(definition({}), definition(SHAPE))},
+    )
+    (folder / "example" / "forms" / "widgets.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+    of_old = '  - {code: XX302, at: spec.form, rule: self != "", message: empty, docs: Old., operator: <1.0.0}\n'
+    (folder / "example" / "widget.yaml").write_text(POLICY + of_old)
+    found = {release: loaded_with(folder, release) for release in ("0.8.0", "0.9.0", "1.0.0", "1.2.0")}
+    assert rules(found["0.8.0"]) == rules(found["0.9.0"]) == ["XX201", "XX302 <1.0.0"]  # XX101 sets the colour
+    assert [rules(found[each]) for each in ("1.0.0", "1.2.0")] == [BY_RELEASE["1.0.0"], BY_RELEASE["1.2.0"]]
+    assert not decided(found["0.8.0"], "Widget", {"size": 1, "form": ""}).allowed
+    (cause,) = decided(found["0.8.0"], "Widget", {"size": 1, "colour": "red"}).causes
+    said = "unknown field; colour is a field of Widgeteer 1.0.0 and later: set releases.example, or give --crds"
+    assert cause.message == said
+    (cause,) = decided(found["1.0.0"], "Widget", {"size": 1, "form": "a"}).causes
+    assert cause.message == said.replace("colour", "form").replace("1.0.0 and later", "0.8.0")
+    unknown = decided(loaded_with(folder, "unknown"), "Widget", {"size": 1, "form": "a"})
+    assert unknown.allowed
+    assert "form is a field of Widgeteer 0.8.0" in str(unknown.warnings[0])
+
+
+def test_the_schema_of_a_release_without_a_definition_is_not_judged(folder: Path) -> None:
+    table = {**TABLE, "releases": ["0.8.0", *TABLE["releases"]]}
+    (folder / "example" / "releases.json").write_text(json.dumps(table))
+    found = loaded_with(folder, "0.8.0")
+    assert rules(found) == ["XX101 <1.1.0", "XX201"]
+    said = "the definition of Widget.v1.example.com in Widgeteer 0.8.0 is not known: schema not judged"
+    assert [*map(str, with_installed(found, [])[1])] == [said]
+    assert decided(found, "Widget", {"size": "x", "form": 1}).allowed
+    assert not decided(found, "Widget", {"size": 0}).allowed  # XX201
+    given, deviations = with_installed(found, [definition(SHAPE)])
+    assert not decided(given, "Widget", {"size": "x"}).allowed
+    assert said not in map(str, deviations)
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [(">=1.6.0", {"1.6.0", "1.7.0"}), ("<1.6.0", {"1.5.0", "1.4.0"}), (">=1.5.0 <1.7.0", {"1.5.0", "1.6.0"})],
+)
+def test_a_range_may_name_a_release_newer_than_all(text: str, held: set[str], folder: Path) -> None:
+    policy = folder / "example" / "widget.yaml"
+    policy.write_text(POLICY.replace('operator: ">=1.0.0"', f'operator: "{text}"'))
+    for release in ("1.4.0", "1.5.0", "1.6.0", "1.7.0"):
+        assert (f"XX202 {text}" in rules(loaded_with(folder, release))) == (release in held)
+    assert f"XX202 {text}" in {each for form in forms(loaded_with(folder)) for each in rules(form)}
+
+
+@pytest.mark.parametrize("release", ["1.5.0", "2.0.0"])
+def test_the_head_is_older_than_the_releases_after_all_that_are_known(release: str, folder: Path) -> None:
+    table = {**TABLE, "releases": [*TABLE["releases"], "head-2026-01-01"]}
+    (folder / "example" / "releases.json").write_text(json.dumps(table))
+    policy = folder / "example" / "widget.yaml"
+    for text, held in ((">=head", True), ("<head", False), (">=head <1.5.0", False), (">=1.5.0", True)):
+        policy.write_text(POLICY.replace('operator: ">=1.0.0"', f'operator: "{text}"'))
+        assert (f"XX202 {text}" in rules(loaded_with(folder, release))) == held, text
+    assert "XX202 >=1.5.0" not in rules(loaded_with(folder, "head"))
 
 
 def test_an_api_without_releases_cannot_be_set() -> None:
@@ -256,7 +335,7 @@ def test_an_api_without_releases_cannot_be_set() -> None:
             "variables[1].name: name limit is used twice, and the",
         ),
         ("widget.yaml", "self != 'old'", "self.size() > nothing", "under Widgeteer 1.4.0: "),
-        ("crds/1.2.0/widgets.json", "shape", "form", "under Widgeteer 1.4.0: no 'shape' in spec of the schema"),
+        ("forms/widgets.jsonl", "shape", "form", "under Widgeteer 1.4.0: no 'shape' in spec of the schema"),
     ],
 )
 def test_what_is_wrong_with_a_pack_is_named_when_it_is_loaded(
