@@ -15,6 +15,7 @@ from webhook.admission.errors import Problem
 from webhook.catalog import Deviation
 from webhook.cli import choices
 from webhook.cli.input.before import at_commit, earlier
+from webhook.cli.input.change import replaced
 from webhook.cli.input.definitions import deciding, defined
 from webhook.cli.input.flags import excluded, must_have_objects
 from webhook.cli.output import say
@@ -40,7 +41,7 @@ class Outcomes(NamedTuple):
 
     ``remarks`` are warnings about definitions and admission policies. ``settled`` makes what stands in a file the
     document that is judged; ``codes`` gives those of all rules. ``at_commit`` are the reviews of the files as --git has
-    them, by themselves.
+    them, by themselves. ``files`` are those that were read, for another judgement of them.
     """
 
     reviews: list[ReviewedManifest]
@@ -52,6 +53,7 @@ class Outcomes(NamedTuple):
     codes: Callable[[], frozenset[str]]
     packs: Sequence[Path] = ()
     at_commit: Sequence[ReviewedManifest] = ()
+    files: Files | None = None
 
     @property
     def problems(self) -> list[Problem]:
@@ -81,8 +83,10 @@ class Outcomes(NamedTuple):
         return self.judge.review(self.settled(document))
 
 
-def outcomes(options: argparse.Namespace) -> Outcomes:
+def outcomes(options: argparse.Namespace, files: Files | None = None) -> Outcomes:
     """Mutate and validate each document of the files: as on UPDATE if the view has the object, else as on CREATE.
+
+    ``files`` were read for options that differ only in what decides.
 
     Raises:
         CatalogError: admission policies or definitions that do not load.
@@ -90,9 +94,11 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         SettingsError: a flag with an invalid value.
     """
     loaded = Ruling.of(_strictness(options), options.packs)
-    files = _Files.read(options, loaded)
-    given = files.given
-    decided = deciding(options, files.crds, files.there, given.documents, files.before, loaded.shipped)
+    files = files or Files.read(options, loaded)
+    given = files.counted()
+    defining = (files.crds, files.there, given.documents, files.before)
+    crds, there, among, before = replaced(options.instead, loaded.shipped, *defining)
+    decided = deciding(options, crds, there, among, before, loaded.shipped)
     installed = loaded.under([each.value for each in decided.documents], trusted=False)
     deviations = [*_notable(installed.deviations, decided.documents, given.documents)]
     ruling = installed.extended(decided.checked.crds.values())
@@ -122,6 +128,7 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         cache(ruling.catalog.codes),  # it compiles the rules of all kinds
         options.packs,
         reviews_at_commit,
+        files,
     )
 
 
@@ -132,7 +139,7 @@ def _strictness(options: argparse.Namespace) -> Options:
     return Options(profile, strict_fields=True, faults_told=True, complete=closed, settings=settings)
 
 
-class _Files(NamedTuple):
+class Files(NamedTuple):
     """What the options name: the files that are ``given``, their versions ``before``, and what lies beside them.
 
     ``settled`` gives a document its values for the variables of Flux.
@@ -144,8 +151,13 @@ class _Files(NamedTuple):
     before: list[Document]
     settled: Callable[[Document], Document]
 
+    def counted(self) -> Manifests:
+        """What is given; what a judgement adds to its problems and counts stays with that judgement."""
+        given = self.given
+        return replace(given, problems=[*given.problems], unread=[*given.unread], skipped=given.skipped.copy())
+
     @classmethod
-    def read(cls, options: argparse.Namespace, ruling: Ruling) -> _Files:
+    def read(cls, options: argparse.Namespace, ruling: Ruling) -> Files:
         """Read all of them.
 
         Raises:

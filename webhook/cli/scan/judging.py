@@ -11,6 +11,7 @@ from webhook.admission import Cause
 from webhook.admission.errors import ModelgateError, Problem
 from webhook.catalog import Deviation
 from webhook.cli.output import say
+from webhook.cli.report.difference import Differences
 from webhook.cli.report.omitted import kept
 from webhook.cli.report.report import Report
 from webhook.cluster.view import ClusterView
@@ -37,10 +38,13 @@ class StoredObject(NamedTuple):
 
 
 class Source(Protocol):
-    """What is scanned. ``problems`` and ``skipped`` are complete when all objects have been read."""
+    """What is scanned. ``problems`` and ``skipped`` are complete when all objects have been read; ``notes`` say what
+    decides instead of the definitions of the cluster.
+    """
 
     problems: list[Problem]
     skipped: Counter[str]
+    notes: list[Problem]
 
     @property
     def rules(self) -> Ruling: ...
@@ -49,6 +53,8 @@ class Source(Protocol):
     def view(self) -> ClusterView: ...
 
     def objects(self) -> Iterator[StoredObject]: ...
+
+    def pairs(self, changed: Any) -> Iterator[tuple[StoredObject, StoredObject]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +82,35 @@ class Scan:
             try:
                 found = self._judge(each)
             except ModelgateError as error:
-                self._failed.setdefault(" ".join(str(error).split()), []).append(title_of(each.value))
+                self._fail(error, each)
             else:
                 self._count(found)
                 yield found
+        self._add_failures()
+
+    def compare(self, changed: Scan, differences: Differences) -> None:
+        """Judge each object as this scan and as a changed one, and add the differences."""
+        for each, again in self._source.pairs(changed._source):
+            try:
+                differences.add(self._judge(each).report, changed._judge(again).report)
+            except ModelgateError as error:
+                self._fail(error, each)
+        self._add_failures()
+        differences.problems = [*dict.fromkeys((*self._source.problems, *changed._source.problems))]
+        differences.remarks = [each for each in changed._remarks() if each not in self._remarks()]
+        differences.notes = [*changed._source.notes, *changed._left_out()]
+
+    def _fail(self, error: ModelgateError, each: StoredObject) -> None:
+        self._failed.setdefault(" ".join(str(error).split()), []).append(title_of(each.value))
+
+    def _add_failures(self) -> None:
         for text, titles in self._failed.items():
             others = f" (and {len(titles) - _SAMPLES} more objects)" if len(titles) > _SAMPLES else ""
             self._source.problems.append(Problem(f"{titles[0]}{others}", "", f"cannot be judged: {text}"))
 
     def report(self, docs: str) -> Report:
         """All verdicts as a report, which lists the objects with findings. ``docs`` is the address of the site."""
-        remarks = [Problem("--release" if each.release else "--crds", "", str(each)) for each in self._deviations()]
-        report = Report([], remarks, self._source.problems, docs=docs)
+        report = Report([], self._remarks(), self._source.problems, docs=docs, unjudged=self._source.notes)
         for each in self.judged():
             if each.report.findings:
                 report.objects.append(each.report)
@@ -96,6 +119,10 @@ class Scan:
         report.skipped = self._source.skipped
         report.ignored = self.counts["ignored"]
         return report
+
+    def _remarks(self) -> list[Problem]:
+        """How the definitions that decide differ from Modelgate's."""
+        return [Problem("--release" if each.release else "--crds", "", str(each)) for each in self._deviations()]
 
     def _deviations(self) -> list[Deviation]:
         return [each for each in self.rules.deviations if each.is_notable]
@@ -111,9 +138,9 @@ class Scan:
         warnings = tuple(each_ for each_ in verdict.warnings if Finding.of_warning(each_, each.document) in findings)
         verdict = verdict._replace(causes=causes, warnings=warnings)
         title, stamp = title_of(each.value), STAMPS[verdict.standing]
-        report = replace(
-            ObjectVerdict.of_document(each.document, findings), title=title, object=each.value, stamp=stamp
-        )
+        report = ObjectVerdict.of_document(each.document, findings)
+        checked = each.readable or bool(each.causes)
+        report = replace(report, title=title, object=each.value, stamp=stamp, checked=checked)
         return Judged(each.value, verdict, report)
 
     def _count(self, found: Judged) -> None:
@@ -125,7 +152,7 @@ class Scan:
         """What was done."""
         for each in self._deviations():
             say(f"warning: {each}", file)
-        counts, skipped = self.counts, self._source.skipped
+        counts = self.counts
         if not counts["judged"] and not self._source.problems:
             say("0 judged: there is no object of a kind that Modelgate covers", file)
         parts = [
@@ -138,5 +165,11 @@ class Scan:
         if counts["ignored"]:
             parts.append(f"{counts['ignored']} warnings ignored")
         say(", ".join(parts), file)
-        if skipped:
-            say(f"not judged: {', '.join(f'{count} {reason}' for reason, count in sorted(skipped.items()))}", file)
+        for note in (*self._source.notes, *self._left_out()):
+            say(note.message, file)
+
+    def _left_out(self) -> Iterator[Problem]:
+        """The note that counts what is not judged, by reason."""
+        if skipped := self._source.skipped:
+            counts = ", ".join(f"{count} {reason}" for reason, count in sorted(skipped.items()))
+            yield Problem("", "", f"not judged: {counts}")
