@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     must_fit(options)
     options.instead = () if options.files else (_flagged(options),)
     options = configured(options)
-    if options.output in BY_FILE and not options.files:
+    if not options.files and options.output in (*BY_FILE, *(() if options.what_if else ("text",))):
         wrong = f"{options.output} is about files: use another format, or give FILEs"
         raise SettingsError([Problem("--output", "", wrong)])
     if options.what_if:
