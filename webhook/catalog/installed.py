@@ -136,7 +136,7 @@ def _unsure(catalog: Catalog) -> Iterator[Deviation]:
     """The kinds with rules that are not in force because the release of their operator is not known well enough."""
     for gvk in catalog.kinds if catalog.in_force else ():
         known = catalog.uncompiled(gvk)
-        if known.api in catalog.in_force and (aside := undecided_codes(known)):
+        if known.api in catalog.in_force and len(known.in_force.releases) != 1 and (aside := undecided_codes(known)):
             operator, setting = known.in_force.operator, f"set releases.{known.api}"
             if known.in_force.releases:
                 why = f"{known.in_force} may run ({setting}), and not all of these are described by the same rules"

@@ -160,8 +160,7 @@ class _Files(NamedTuple):
         values = Substitutions.of(given.documents, top_of(here) or here, options.substitute)
 
         def settled(document: Document) -> Document:
-            applied = given.built.get(id(document), Path(document.source))
-            return prepared(document, values.values(applied))
+            return prepared(document, values.values(document.applied))
 
         given.documents = [settled(each) for each in given.documents]
         before = [settled(each) for each in earlier(options.old)]

@@ -63,9 +63,9 @@ def at_commit(
         values = Substitutions.of(given.documents, copy, substitute)
         found = {}
         for each in given.documents:
-            applied = given.built.get(id(each), Path(each.source))
             source = f"{commit.name}:{os.path.relpath(each.source, copy)}"
-            found[each.source, each.line, each.at] = replace(prepared(each, values.values(applied)), source=source)
+            substituted = prepared(each, values.values(each.applied))
+            found[each.source, each.line, each.at] = replace(substituted, source=source)
     return list(found.values())
 
 
