@@ -15,6 +15,7 @@ from webhook.catalog.kept import POLICIES
 from webhook.catalog.kinds import Kinds, KnownKind
 from webhook.catalog.packs import NO_PACK, PACK, InForce, Pack, built_in, groups_of, known_apis
 from webhook.catalog.releases import UNKNOWN, chosen
+from webhook.catalog.settings import check_settings, with_operator
 from webhook.ground.later import later
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ __all__ = [
     "Pack",
     "Sight",
     "built_in",
+    "check_settings",
     "chosen",
     "definition_names",
     "forms",
@@ -46,6 +48,7 @@ __all__ = [
     "names_of",
     "ship",
     "with_installed",
+    "with_operator",
 ]
 
 _MODULES: Final = {

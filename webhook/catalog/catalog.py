@@ -18,6 +18,7 @@ from webhook.catalog.kept import POLICIES, SHIPPED, Kept
 from webhook.catalog.kinds import NO_POLICY, Kinds, KnownKind, Preparations, kinds_of
 from webhook.catalog.packs import InForce, Pack, built_in
 from webhook.catalog.releases import chosen, compiled, released
+from webhook.catalog.settings import check_settings
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests.folders import entries
 from webhook.policy import Prepared
@@ -171,7 +172,7 @@ def load(
 
     Raises:
         CatalogError: with every problem of every file.
-        SettingsError: a setting names a release that does not exist.
+        SettingsError: a setting names a release that does not exist, or a setting that its operator does not have.
     """
     loaded = Loaded()
     if root is None:
@@ -191,6 +192,7 @@ def load(
     user_folders.check_references()
     if loaded.problems:
         raise CatalogError(loaded.problems)
+    check_settings(loaded.packs, settings)
     catalog = Catalog(_lazy(loaded.kinds, kept), loaded.digest.hexdigest(), settings, kept.digest, loaded.packs)
     return catalog.under(chosen(loaded.packs, settings.releases)) if settings.releases else catalog
 
