@@ -122,6 +122,7 @@ class Setting:
 
 
 Name = Annotated[str, TextSchema(least=1, most=60, strip=True)]
+Release = Annotated[str, TextSchema(check=_release)]
 Group = Annotated[str, TextSchema(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", most=253)]
 
 
@@ -132,19 +133,25 @@ class Spec:
     other pack may have them. ``facts``: the facts of Modelgate that its rules read, which are those of an API.
     ``groups``: the groups of its kinds. ``served``: group → the kinds of the operator that have no rules, of any
     release. ``successors``: a group of such kinds → the one that it replaces. ``images``: what the images of the
-    operator are called that writes the status of its kinds. ``retired``: codes of rules that are gone. ``settings``:
-    those of the operator that its rules read, by name.
+    operator are called that writes the status of its kinds. ``charts``: its Helm charts; ``appVersions``: version of a
+    chart → release, where they differ; ``tags``: where the values of a chart name the tag of the operator's image.
+    ``repositories``: how the addresses of its repositories end. ``retired``: codes of rules that are gone.
+    ``settings``: those of the operator that its rules read, by name.
     """
 
     __pydantic_config__ = NO_OTHERS
     operator: Name
-    documented: Annotated[str, TextSchema(check=_release)] | None = None
+    documented: Release | None = None
     codes: list[Annotated[str, TextSchema(r"^[A-Z]{2}$")]] = field(default_factory=list)
     facts: str = ""
     groups: list[Group] = field(default_factory=list)
     served: dict[Group, list[Name]] = field(default_factory=dict)
     successors: dict[Group, Group] = field(default_factory=dict)
     images: list[Name] = field(default_factory=list)
+    charts: list[Name] = field(default_factory=list)
+    appVersions: dict[Name, Release] = field(default_factory=dict)  # noqa: N815 - Helm's word
+    tags: list[Value] = field(default_factory=list)
+    repositories: list[Annotated[str, TextSchema(r"^[^/\s]+/[^\s]*[^/\s]$", most=200)]] = field(default_factory=list)
     retired: list[Annotated[str, TextSchema(r"^[A-Z]{2}[0-9]{3}$")]] = field(default_factory=list)
     settings: dict[Annotated[str, TextSchema(r"^[A-Za-z_][A-Za-z0-9_]*$", most=60)], Setting] = field(
         default_factory=dict
