@@ -13,7 +13,7 @@ from webhook.catalog.applies import NOTHING_ASIDE, Aside, Dependences, Sight
 from webhook.catalog.catalog import Catalog, load, ship
 from webhook.catalog.kept import POLICIES
 from webhook.catalog.kinds import Kinds, KnownKind
-from webhook.catalog.packs import NO_PACK, PACK, InForce, Pack, built_in, groups_of, known_apis
+from webhook.catalog.packs import NO_PACK, PACK, By, InForce, Pack, built_in, groups_of, known_apis
 from webhook.catalog.releases import UNKNOWN, chosen
 from webhook.catalog.settings import check_settings, with_operator
 from webhook.ground.later import later
@@ -29,6 +29,7 @@ __all__ = [
     "POLICIES",
     "UNKNOWN",
     "Aside",
+    "By",
     "Catalog",
     "Dependences",
     "Deviation",

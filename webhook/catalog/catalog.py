@@ -83,6 +83,10 @@ class Catalog:
             forms[changes] = self._under(dict(changes))
         return forms[changes]
 
+    def with_settings(self, settings: Settings) -> Catalog:
+        """This catalog under other settings."""
+        return self if settings == self.settings else replace(self, settings=settings)
+
     def _under(self, in_force: Mapping[str, InForce]) -> Catalog:
         before, releases_in_force = self.releases(), {**self.in_force, **in_force}
         changed = {api: release for api, release in in_force.items() if release.releases != before[api].releases}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -14,19 +14,21 @@ from webhook.admission import GroupVersionKind
 from webhook.admission.errors import Problem
 from webhook.catalog import Deviation
 from webhook.cli import choices
-from webhook.cli.input.before import at_commit, earlier
+from webhook.cli.input.before import Earlier, at_commit, earlier
 from webhook.cli.input.definitions import deciding, defined
 from webhook.cli.input.flags import excluded, must_have_objects
+from webhook.cli.input.pins import deployed_by, pins_of
 from webhook.cli.output import say
 from webhook.cli.terminal import progress
-from webhook.cluster import ClusterView, Kind
+from webhook.cluster import Kind
 from webhook.engine import Options, Ruling
 from webhook.facts import COMPARISONS
-from webhook.facts.settings import Settings
 from webhook.library.apiserver import is_definition, kind_of, placed, read_definitions
-from webhook.library.judge import Judge, Surroundings
+from webhook.library.judge import Judge, Judges, Surroundings, updated
 from webhook.library.kinds import concerns
+from webhook.library.pins import Pins
 from webhook.library.review import ReviewedManifest
+from webhook.library.rulings import Rulings
 from webhook.library.unknown import Substitutions, prepared
 from webhook.manifests.documents import Document, repeats_of
 from webhook.manifests.files import top_of
@@ -36,18 +38,17 @@ from webhook.policy import Profile
 
 
 class Outcomes(NamedTuple):
-    """The reviews of the files that ``paths`` hold (``given``), and the ruling and the judge that they are made by.
+    """The reviews of the files that ``paths`` hold (``given``), and the judges that they are made by.
 
-    ``remarks`` are warnings about definitions and admission policies. ``settled`` makes what stands in a file the
+    ``remarks`` are warnings about definitions, admission policies and pins. ``settled`` makes what stands in a file the
     document that is judged; ``codes`` gives those of all rules. ``at_commit`` are the reviews of the files as --git has
-    them, by themselves.
+    them, by themselves, and as of the releases that were pinned there.
     """
 
     reviews: list[ReviewedManifest]
     remarks: list[Problem]
     given: Manifests
-    ruling: Ruling
-    judge: Judge
+    judges: Judges
     settled: Callable[[Document], Document]
     codes: Callable[[], frozenset[str]]
     packs: Sequence[Path] = ()
@@ -61,24 +62,11 @@ class Outcomes(NamedTuple):
     @property
     def unsure(self) -> bool:
         """Whether the release of an operator is not known well enough for all rules."""
-        return any(each.release for each in self.ruling.deviations)
-
-    @property
-    def assumed(self) -> Mapping[str, str]:
-        """The releases of operators that nothing names, and that are not the only ones, by API."""
-        catalog = self.ruling.catalog
-        judged = {kind_of(each.document.value) for each in self.reviews if each.reviewed}
-        kinds = (catalog.uncompiled(gvk) for gvk in sorted(judged & catalog.kinds.keys()))
-        releases = catalog.releases()
-        return {
-            known.api: str(releases[known.api])
-            for known in kinds
-            if len(known.pack.releases) > 1 and releases[known.api].by == "documented"
-        }
+        return any(each.release for ruling in self.judges.rulings.made for each in ruling.deviations)
 
     def review(self, document: Document) -> ReviewedManifest:
-        """The review of one more document, beside the objects that the others are judged beside."""
-        return self.judge.review(self.settled(document))
+        """The review of another text of a document, beside the objects that the others are judged beside."""
+        return self.judges.review(self.settled(document))
 
 
 def outcomes(options: argparse.Namespace) -> Outcomes:
@@ -92,36 +80,39 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
     loaded = Ruling.of(_strictness(options), options.packs)
     files = _Files.read(options, loaded)
     given = files.given
-    decided = deciding(options, files.crds, files.there, given.documents, files.before, loaded.shipped)
-    installed = loaded.under([each.value for each in decided.documents], trusted=False)
-    deviations = [*_notable(installed.deviations, decided.documents, given.documents)]
-    ruling = installed.extended(decided.checked.crds.values())
-    judge_of = partial(
-        Judge.beside,
-        ruling,
-        Surroundings.of(files.there, ruling.catalog, decided.checked),
+    decided = deciding(options, files.crds, files.there, given.documents, files.before.documents, loaded.shipped)
+    definitions = [each.value for each in decided.documents]
+
+    def complete(ruling: Ruling) -> Ruling:
+        return ruling.under(definitions, trusted=False).extended(decided.checked.crds.values())
+
+    rulings = Rulings(loaded, complete, deployed_by(files.pins) if files.pins else None)
+    rulings_before = Rulings(loaded, complete, files.before.deployed) if options.commit else rulings
+    judges_of = partial(
+        Judges,
+        there=Surroundings.of(files.there, rulings, decided.checked),
         policies=options.admission_policies,
         strict_kinds=options.unknown_kinds == "error",
     )
-    judge = judge_of(given.documents, before=files.before)
-    reviews = [judge.review(each) for each in progress(given.documents, "judged")]
-    reviews_at_commit = []
+    judges = judges_of(rulings, given=given.documents, before=updated(files.before.documents, rulings_before))
+    reviews = [judges.review(each) for each in progress(given.documents, "judged")]
+    reviews_before = list[ReviewedManifest]()
     if options.commit is not None and not options.all:
-        judge_at_commit = judge_of(files.before)
-        reviews_at_commit = [judge_at_commit.review(each) for each in progress(files.before, "judged")]
+        judges_before = judges_of(rulings_before, given=files.before.documents)
+        reviews_before = [judges_before.review(each) for each in progress(files.before.documents, "judged")]
     _add_repeats(given, reviews, strict=options.strict)
     if not any(each.reviewed for each in reviews):
         given.problems += excluded(given, options)
+    deviations = _notable(rulings.made, decided.documents, given.documents)
     return Outcomes(
-        [_explained(each, judge.view, ruling.options.settings) for each in reviews] if options.verbose else reviews,
-        [*decided.remarks, *deviations, *judge.remarks],
+        [_explained(each, judges.of(each.document)) for each in reviews] if options.verbose else reviews,
+        [*decided.remarks, *deviations, *judges.remarks, *(files.pins.remarks if files.pins else ()), *rulings.remarks],
         given,
-        ruling,
-        judge,
+        judges,
         files.settled,
-        cache(ruling.catalog.codes),  # it compiles the rules of all kinds
+        cache(loaded.catalog.codes),  # it reads the rules of all kinds
         options.packs,
-        reviews_at_commit,
+        reviews_before,
     )
 
 
@@ -135,14 +126,15 @@ def _strictness(options: argparse.Namespace) -> Options:
 class _Files(NamedTuple):
     """What the options name: the files that are ``given``, their versions ``before``, and what lies beside them.
 
-    ``settled`` gives a document its values for the variables of Flux.
+    ``settled`` gives a document its values for the variables of Flux. ``pins`` are those of the files' repository.
     """
 
     crds: list[Document]
     there: list[Document]
     given: Manifests
-    before: list[Document]
+    before: Earlier
     settled: Callable[[Document], Document]
+    pins: Pins | None
 
     @classmethod
     def read(cls, options: argparse.Namespace, ruling: Ruling) -> _Files:
@@ -163,11 +155,14 @@ class _Files(NamedTuple):
             return prepared(document, values.values(document.applied))
 
         given.documents = [settled(each) for each in given.documents]
-        before = [settled(each) for each in earlier(options.old)]
+        before = Earlier([settled(each) for each in earlier(options.old)])
+        catalog = None if options.pins is False else ruling.shipped
         if options.commit is not None:
-            read = partial(_read, options, kinds)
-            before += at_commit(options.commit, options.files, read, options.substitute, whole=options.kustomize)
-        return cls(crds, there, given, before, settled)
+            read, whole = partial(_read, options, kinds), options.kustomize
+            at = at_commit(options.commit, options.files, read, options.substitute, whole=whole, catalog=catalog)
+            before = Earlier([*before.documents, *at.documents], at.pinned)
+        pins = pins_of(given.documents, options.files, catalog) if catalog else None
+        return cls(crds, there, given, before, settled, pins)
 
 
 def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind], paths: Sequence[Path]) -> Manifests:
@@ -209,19 +204,19 @@ def _defined_kinds(found: Iterable[Document]) -> Iterator[GroupVersionKind]:
             yield GroupVersionKind(defined(each.value)[0], "", defined(each.value)[1])
 
 
-def _explained(outcome: ReviewedManifest, view: ClusterView, settings: Settings) -> ReviewedManifest:
+def _explained(outcome: ReviewedManifest, judge: Judge) -> ReviewedManifest:
     """The outcome with the rules that are left out of it, and the candidates for what was chosen, compared."""
     lines, gvk = list[str](), kind_of(outcome.document.value)
     if codes := outcome.validation.audit.get("aside"):
         lines.append(f"rules not applied, because of values that Modelgate's own definition does not have: {codes}")
     compare = COMPARISONS.get(Kind(gvk.group, gvk.kind))
     if compare is not None and isinstance(outcome.document.value.get("metadata"), dict):
-        lines += compare(placed(outcome.document.value, None), view, settings)
+        lines += compare(placed(outcome.document.value, None), judge.view, judge.options.settings)
     return replace(outcome, comparison=tuple(lines)) if lines else outcome
 
 
 def _notable(
-    deviations: Iterable[Deviation], definitions: Iterable[Document], among: Iterable[Document]
+    rulings: Iterable[Ruling], definitions: Iterable[Document], among: Iterable[Document]
 ) -> Iterator[Problem]:
     """A warning about each definition that differs, or release that is not known.
 
@@ -229,7 +224,8 @@ def _notable(
     """
     where = {defined(item.value): f"{item.source}:{item.line}" for item in definitions}
     own = {defined(item.value) for item in among if is_definition(item.value)}
-    for each in filter(lambda each: each.is_notable, deviations):
+    deviations = dict.fromkeys(each for ruling in rulings for each in ruling.deviations if each.is_notable)
+    for each in deviations:
         name = (each.kind.group, each.kind.kind)
         yield Problem(where.get(name, "--release" if each.release else "--crds"), "", str(each))
         if name in own and (each.aside or each.unserved):
