@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         scan.summarise(sys.stderr)
     if source.problems:
         raise DocumentError(source.problems)
-    unsure = Severity.WARNING in failing and any(each.release for each in scan.rules.deviations)
+    unsure = Severity.WARNING in failing and scan.unsure
     return FINDINGS if unsure or any(scan.counts[severity] for severity in failing) else GOOD
 
 
@@ -104,7 +104,7 @@ def _kinds(words: Iterable[str], rules: Ruling) -> Collection[str]:
 def _print(scan: Scan, options: argparse.Namespace, failing: Collection[Severity]) -> None:
     style = Style.of(options.color, sys.stdout)
     if options.output == "openreports":
-        table.write_reports(scan.judged(), scan.rules, sys.stdout)
+        table.write_reports(scan.judged(), sys.stdout)
     elif options.output == "table":
         for line in table.lines(scan.judged(), style, verbose=options.verbose, width=terminal_width()):
             print(line)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from webhook.admission.errors import Problem, Unavailable
 from webhook.catalog import KnownKind, built_in, groups_of
 from webhook.cli.input.definitions import deciding
 from webhook.cli.input.flags import excluded, must_have_objects
+from webhook.cli.input.pins import deployed_by, pins_of
 from webhook.cli.scan.judging import StoredObject
 from webhook.cluster import (
     ApiError,
@@ -36,6 +37,7 @@ from webhook.cluster.view import Kind, MemoryView
 from webhook.engine import Ruling
 from webhook.facts import WATCHED
 from webhook.library.apiserver import is_definition, kind_of, placed, read_definitions, receive, stored_object
+from webhook.library.rulings import Rulings
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import Reading, read_paths
 
@@ -54,7 +56,9 @@ class Cluster:
         self._namespace = namespace
         self.problems: list[Problem] = []
         self.skipped: Counter[str] = Counter()
+        self.remarks: list[Problem] = []
         self.rules = self._installed(rules)
+        self.rulings = [self.rules]
         self.view = RequestView(_Lookups(api), {})
 
     def objects(self) -> Iterator[StoredObject]:
@@ -65,7 +69,8 @@ class Cluster:
             name = f"{known.plural}.{gvk.group}"
             try:
                 yield from (
-                    StoredObject(Document(f"{name}/{Key.of(obj)}", 1, obj), obj) for obj in self._list(resource)
+                    StoredObject(Document(f"{name}/{Key.of(obj)}", 1, obj), obj, self.rules)
+                    for obj in self._list(resource)
                 )
             except ApiError as error:
                 if error.status == 404:
@@ -204,9 +209,20 @@ class Files:
         self._left_out = excluded(given, options)
         self.problems = given.problems
         self.skipped: Counter[str] = given.skipped
-        self.rules = self._under_definitions(options, rules)
+        self.rules = rules
+        pins = None if options.pins is False else pins_of(given.documents, options.files, rules.shipped)
+        self._pins = pins.remarks if pins else ()
+        self._rulings = Rulings(rules, self._under_definitions(options, rules), deployed_by(pins) if pins else None)
         stored = (stored_object(each.value, self._known(each)) for each in given.documents)
         self.view = MemoryView(each for each in stored if each["metadata"].get("name"))
+
+    @property
+    def rulings(self) -> Sequence[Ruling]:
+        return self._rulings.made
+
+    @property
+    def remarks(self) -> Sequence[Problem]:
+        return [*self._pins, *self._rulings.remarks]
 
     def objects(self) -> Iterator[StoredObject]:
         judged = False
@@ -221,7 +237,8 @@ class Files:
             obj = stored_object(document.value, known)
             judged = True
             if obj["metadata"].get("name"):
-                yield StoredObject(document, obj, received.causes, received.readable)
+                rules, judged_as = self._rulings.of(document).ruling, self._rulings.judged_as(document)
+                yield StoredObject(document, obj, rules, received.causes, received.readable, judged_as)
             else:
                 where = f"{document.source}:{document.line}"
                 self.problems.append(Problem(where, "metadata.name", "Required value: a stored object has a name"))
@@ -229,17 +246,18 @@ class Files:
         if not judged:
             self.problems += self._left_out
 
-    def _under_definitions(self, options: argparse.Namespace, rules: Ruling) -> Ruling:
-        """The rules by the valid definitions among the files."""
+    def _under_definitions(self, options: argparse.Namespace, rules: Ruling) -> Callable[[Ruling], Ruling]:
+        """What puts rules under the valid definitions among the files."""
         found = deciding(options, read_definitions(options.crds), (), self._documents, (), rules.shipped)
         refused = found.checked.refused
         for number, each in {id(each): each for each in (*found.documents, *self._documents)}.items():
             for cause in refused.get(number, ()):
                 self.problems.append(Problem(f"{each.source}:{each.line}", cause.field, cause.message))
-        return rules.under([each.value for each in found.documents if id(each) not in refused])
+        definitions = [each.value for each in found.documents if id(each) not in refused]
+        return lambda rules: rules.under(definitions)
 
     def _known(self, document: Document) -> KnownKind | None:
-        return self.rules.catalog.find(kind_of(document.value))
+        return self._rulings.of(document).ruling.catalog.find(kind_of(document.value))
 
     def _is_in_namespace(self, document: Document, known: KnownKind) -> bool:
         return not self._namespace or placed(document.value, known)["metadata"].get("namespace") == self._namespace
