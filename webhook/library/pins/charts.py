@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from webhook.library.pins.collector import Collector, Release
-from webhook.library.pins.objects import items_at
-from webhook.library.pins.values import Values
+from webhook.library.pins.objects import items_at, mapping_at, value_at
+from webhook.library.pins.operators import split_image
+from webhook.library.pins.values import Values, set_values
 from webhook.manifests.documents import Document
 
-__all__ = ["FILE", "read_chart"]
+__all__ = ["FILE", "locked", "read_chart", "read_k3s"]
 
 FILE: Final = "Chart.yaml"
 
@@ -22,7 +23,9 @@ def read_chart(document: Document, collector: Collector) -> None:
         collector.deploy(api, _own(api, document, collector), document, values)
     for index, item in items_at(chart, "dependencies"):
         if api := operators.of_chart(item.get("name")):
-            release = _dependency(api, index, item, document, collector)
+            path = ("dependencies", index, "version")
+            release = Release(operators.of_chart_version(api, item.get("version")), document, path)
+            release = locked(api, item["name"], release, collector)
             collector.deploy(api, release, document, _below(item, values, collector))
 
 
@@ -35,17 +38,27 @@ def _own(api: str, document: Document, collector: Collector) -> Release:
     return Release(written, document, ("version",))
 
 
-def _dependency(api: str, index: int, item: dict[str, Any], document: Document, collector: Collector) -> Release:
-    """The release of a dependency; where that is a range, the one that Chart.lock has."""
-    operators, path = collector.operators, ("dependencies", index, "version")
-    written = operators.of_chart_version(api, item.get("version"))
-    locks = [] if written.release else collector.tree.read(collector.file_of(document).with_name("Chart.lock"))
-    for lock in locks[:1]:
-        for at, locked in items_at(lock.value, "dependencies"):
-            release = operators.of_chart_version(api, locked.get("version"))
-            if locked.get("name") == item.get("name") and release.release:
-                return Release(release, lock, ("dependencies", at, "version"))
-    return Release(written, document, path)
+def locked(api: str, chart: object, release: Release, collector: Collector) -> Release:
+    """A release; where it is a range, the one in the lock file beside it: Chart.lock, helmfile.lock."""
+    if release.written.release:
+        return release
+    file = collector.file_of(release.document)
+    for lock in collector.tree.read(file.with_name(f"{file.name.partition('.')[0]}.lock"))[:1]:
+        for at, item in items_at(lock.value, "dependencies"):
+            written = collector.operators.of_chart_version(api, item.get("version"))
+            if item.get("name") == split_image(str(chart)).name and written.release:
+                return Release(written, lock, ("dependencies", at, "version"))
+    return release
+
+
+def read_k3s(document: Document, collector: Collector) -> None:
+    """Collect the pin of a HelmChart of k3s."""
+    operators, layers = collector.operators, collector.values(document, "spec", "valuesContent")
+    if api := operators.of_chart(value_at(document.value, "spec", "chart")):
+        path = ("spec", "version")
+        release = Release(operators.of_chart_version(api, value_at(document.value, *path)), document, path)
+        layers += set_values(document, ("spec", "set"), mapping_at(document.value, "spec", "set").items())
+        collector.deploy(api, release, document, layers)
 
 
 def _below(item: dict[str, Any], values: list[Values], collector: Collector) -> list[Values]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -11,6 +11,7 @@ from webhook.ground.fieldpath import field_path
 from webhook.library.pins.objects import name_of, value_at
 from webhook.library.pins.operators import Operators
 from webhook.library.pins.pin import Pin, Written, release_of
+from webhook.library.pins.settings import Given, value_settings
 from webhook.library.pins.tree import Tree
 from webhook.library.pins.values import Values, last_value
 from webhook.manifests import documents
@@ -65,6 +66,10 @@ class Collector:
             self.remark(document, at, f"values that cannot be read: line {said.source.lstrip(':')}: {said.message}")
         return [Values(document, at, each.value, is_inside=False) for each in [*scan.documents, *scan.repeating][:1]]
 
+    def root_values(self, path: str) -> list[Values]:
+        """The values in a file by its path from a root."""
+        return [part for root in self.tree.roots for part in self.file_values(root / path)][:1]
+
     def file_values(self, file: Path) -> list[Values]:
         """The values in a file of the tree."""
         return [Values(each, (), each.value) for each in self.tree.read(file)[:1]]
@@ -76,7 +81,7 @@ class Collector:
         where: Document,
         layers: Sequence[Values] = (),
         *,
-        settings: Mapping[str, object] | None = None,
+        given: Iterable[Given] = (),
         patches: bool = False,
         deployment: str = "",
     ) -> None:
@@ -94,7 +99,20 @@ class Collector:
             operator = self.operators.packs[api].operator
             self.remark(document, path, f"{written.why}, so it does not say which release of {operator} is deployed")
         file, name = self.file_of(where), deployment or name_of(where.value)
-        self.pins.append(Pin(api, place, file, *written, settings or {}, name, patches))
+        self.pins.append(Pin(api, place, file, *written, self._settings(api, layers, given), name, patches))
+
+    def _settings(self, api: str, layers: Sequence[Values], given: Iterable[Given]) -> Mapping[str, object]:
+        """The settings that values and others give; one of a wrong type is left out, and a remark."""
+        pack, settings = self.operators.packs[api], dict[str, object]()
+        for each in (*value_settings(pack, layers), *given):
+            try:
+                if each.is_known:
+                    settings[each.name] = each.checked(pack)
+            except ValueError as error:
+                self.remark(
+                    each.document, each.path, f"{error}: the setting {each.name} of {pack.operator} is left out"
+                )
+        return settings
 
     def _tag(self, api: str, layers: Sequence[Values]) -> Release | None:
         """The release that the tag of the operator's image in values names."""

@@ -7,20 +7,23 @@ An object without a chart, or a source without an address, is a patch of one wit
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from webhook.library.pins.collector import Collector, Release
 from webhook.library.pins.near import nearest
-from webhook.library.pins.objects import Layers, group_of, items_at, name_of, value_at
-from webhook.library.pins.values import Values, dotted
+from webhook.library.pins.objects import Layers, group_of, items_at, mapping_at, name_of, value_at
+from webhook.library.pins.operators import Operators
+from webhook.library.pins.values import Values, set_values
 from webhook.manifests.documents import Document
 
-__all__ = ["KINDS", "read_flux"]
+__all__ = ["KINDS", "WORDS", "is_operators", "maps_of", "read_flux"]
 
 _SOURCES: Final = ("OCIRepository", "GitRepository", "HelmChart")
 KINDS: Final = frozenset({"HelmRelease", "Kustomization", "ConfigMap", *_SOURCES})
 """Kinds of Flux, and those that it reads values from."""
+WORDS: Final = (b"HelmRelease", b"OCIRepository", b"kustomize.toolkit.fluxcd.io", b"ConfigMap")
+"""A file with an object that uses a source, changes one or gives it values has one of these words."""
 _GROUPS: Final = ("helm.toolkit.fluxcd.io", "source.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io", "")
 _WHOLE: Final = {
     "HelmRelease": (("spec", "chart", "spec", "chart"), ("spec", "chartRef")),
@@ -150,11 +153,27 @@ class _Flux:
         maps = self._named.get(("ConfigMap", str(item.get("name"))), [])
         for each in nearest(self._collector.file_of(document), maps, self._collector.file_of)[:1]:
             if isinstance(target, str) and target:
-                yield Values(
-                    each, ("data", key), dotted([(target, value_at(each.value, "data", key))]), is_inside=False
-                )
+                yield from set_values(each, ("data", key), [(target, value_at(each.value, "data", key))])
             else:
                 yield from self._collector.values(each, "data", key)
+
+
+def is_operators(document: Document, operators: Operators) -> bool:
+    """Whether an object has the chart of an operator, or is a source of one."""
+    if group_of(document.value) not in _GROUPS:
+        return False
+    spec = mapping_at(document.value, "spec")
+    chart = spec.get("chart")
+    charts = (spec.get("url"), value_at(chart, "spec", "chart") if isinstance(chart, dict) else chart)
+    return any(map(operators.of_chart, charts)) or bool(operators.of_repository(spec.get("url")))
+
+
+def maps_of(document: Document, names: Collection[str]) -> Iterator[str]:
+    """The maps from which a HelmRelease takes values that has one of the names, or refers to one."""
+    if name_of(document.value) in names or value_at(document.value, "spec", "chartRef", "name") in names:
+        for _, item in items_at(document.value, "spec", "valuesFrom"):
+            if item.get("kind") == "ConfigMap" and isinstance(item.get("name"), str):
+                yield item["name"]
 
 
 def _is_whole(document: Document) -> bool:

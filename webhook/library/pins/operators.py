@@ -11,8 +11,7 @@ from webhook.library.pins.pin import Written, release_of
 
 __all__ = ["Operators", "split_image"]
 
-_SUFFIX: Final = re.compile(r"(?:\.git)?/*$")
-_SCHEME: Final = re.compile(r"^[a-z][a-z0-9+.-]*:(?:://)?", re.IGNORECASE)
+_ADDRESS: Final = r"[/:](%s)(?:\.git)?(?=[/?#]|$)(.*)"
 _BETWEEN: Final = rb"(?<![\w.-])(?:%s)(?![\w-])"
 
 
@@ -39,6 +38,8 @@ class Operators:
         self._charts = {name: api for api, pack in packs.items() for name in pack.charts}
         self._images = {name: api for api, pack in packs.items() for name in pack.images}
         self._repositories = {name.lower(): api for api, pack in packs.items() for name in pack.repositories}
+        owned = "|".join(map(re.escape, self._repositories))
+        self._address = re.compile(_ADDRESS % owned, re.IGNORECASE) if owned else None
         names = sorted({*self._charts, *self._images, *self._repositories})
         pattern = b"|".join(re.escape(each.encode()) for each in names)
         self._pattern = re.compile(_BETWEEN % pattern, re.IGNORECASE) if names else None
@@ -56,10 +57,16 @@ class Operators:
 
     def of_repository(self, address: object) -> str:
         """The API of the address of a repository: ``https://github.com/a/b.git``, ``git@github.com:a/b``."""
-        if not isinstance(address, str):
-            return ""
-        path = _SUFFIX.sub("", _SCHEME.sub("", address.strip())).lower().replace(":", "/")
-        return next((api for name, api in self._repositories.items() if f"/{path}".endswith(f"/{name}")), "")
+        match = self._match(address)
+        return self._repositories[match[1].lower()] if match and not match[2].strip("/") else ""
+
+    def of_address(self, address: object) -> str:
+        """The API of an address of something in a repository: of a file of a release, or a folder at a tag."""
+        match = self._match(address)
+        return self._repositories[match[1].lower()] if match else ""
+
+    def _match(self, address: object) -> re.Match[str] | None:
+        return self._address.search(address) if isinstance(address, str) and self._address else None
 
     def of_tag(self, api: str, written: object) -> Written:
         """The release that a tag of the operator's repository names; chart-releaser writes ``<chart>-<version>``."""

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from webhook.admission.errors import Problem
-from webhook.manifests import documents
+from webhook.manifests import documents, files
 from webhook.manifests.documents import Document
-from webhook.manifests.files import Boundary, content
+from webhook.manifests.files import Boundary
 
 __all__ = ["Tree"]
 
@@ -31,7 +31,8 @@ _PARSED: Final = 4 << 20
 """Bytes that are parsed in all, a few seconds of CPU time; a repository has a few kilobytes of pins."""
 _SUFFIXES: Final = (".yaml", ".yml", ".json", ".tf", ".gotmpl", ".lock")
 _NAMES: Final = ("Kustomization",)
-_EXPRESSION: Final = re.compile(rb"\{\{[^\n]*?\}\}")
+_EXPRESSION: Final = re.compile(rb"\{\{[^\n]{0,1000}?\}\}")
+_CONTROL: Final = re.compile(rb"^[ \t]*\{\{[^\n]{0,1000}?\}\}[ \t]*$", re.MULTILINE)
 _LEFT_OUT: Final = frozenset({"node_modules", "__pycache__"})
 
 
@@ -40,16 +41,16 @@ class Tree:
 
     def __init__(self, given: Sequence[Document], roots: Sequence[Path], remarks: list[Problem]) -> None:
         self._folders = dict[str, str]()
-        self._roots = [Path(os.path.realpath(root)) for root in roots]
+        self.roots = [Path(os.path.realpath(root)) for root in roots]
         self._boundaries = dict[Path, Boundary]()
         self._remarks = remarks
         self._parsed = dict[Path, list[Document]]()
         self._room = _PARSED
         read = {self.file_of(each.source) for each in given}
-        self._files = [each for each in dict.fromkeys(self._listed()) if each not in read]
-        if len(self._files) > _FILES:
-            self._bound(f"pins are looked for in {_FILES} files of {len(self._files)}: those nearest to its top")
-            del self._files[_FILES:]
+        self.files = [each for each in dict.fromkeys(self._listed()) if each not in read]
+        if len(self.files) > _FILES:
+            self._bound(f"pins are looked for in {_FILES} files of {len(self.files)}: those nearest to its top")
+            del self.files[_FILES:]
 
     def file_of(self, source: str) -> Path:
         """The file of a document: its folder with every link followed."""
@@ -60,7 +61,7 @@ class Tree:
 
     def name(self, file: Path) -> str:
         """How places name a file: by its path from a root."""
-        inside = (root for root in self._roots if file.is_relative_to(root))
+        inside = (root for root in self.roots if file.is_relative_to(root))
         root = next(inside, None)
         return str(file) if root is None else file.relative_to(root).as_posix()
 
@@ -68,17 +69,13 @@ class Tree:
         """File and line of a field."""
         return f"{self.name(self.file_of(document.source))}:{document.line_of(*path)}"
 
-    def named(self, *names: str) -> Iterator[Path]:
-        """The files with one of these names that are not read yet."""
-        return (each for each in self._files if each.name in names)
-
     def search(self, wanted: Callable[[Path, bytes], bool]) -> Iterator[Document]:
         """The documents of the files whose path and content are wanted; each file is parsed once."""
-        for file in self._files:
+        for file in self.files:
             if file in self._parsed:
                 continue
-            text = self._content(file)
-            if text is not None and wanted(file, text):
+            text = self.content(file)
+            if wanted(file, text):
                 yield from self._documents(file, text)
 
     def read(self, file: Path) -> list[Document]:
@@ -86,18 +83,11 @@ class Tree:
         path = self.file_of(str(file))
         if path not in self._parsed and not self._is_inside(path):
             return []
-        text = None if path in self._parsed else self._content(path)
-        return self._documents(path, text or b"")
-
-    def text(self, file: Path) -> str:
-        """The text of a file within the roots; "" if it is not there or cannot be read."""
-        path = self.file_of(str(file))
-        content = self._content(path) if self._is_inside(path) else None
-        return (content or b"").decode(errors="replace")
+        return self._documents(path, b"" if path in self._parsed else self.content(path))
 
     def _is_inside(self, file: Path) -> bool:
         """Whether a file is in one of the roots, also where a link leads."""
-        return any(file.is_relative_to(root) and self._boundary(root).has(file) for root in self._roots)
+        return any(file.is_relative_to(root) and self._boundary(root).has(file) for root in self.roots)
 
     def _boundary(self, root: Path) -> Boundary:
         if root not in self._boundaries:
@@ -116,20 +106,20 @@ class Tree:
             self._parsed[file] = [*scan.documents, *scan.repeating] if scan else []
         return self._parsed[file]
 
-    def _content(self, file: Path) -> bytes | None:
-        """The content of a regular file, or its beginning, one byte more than the most; None if it cannot be read."""
+    def content(self, file: Path) -> bytes:
+        """The content of a regular file, or its beginning, one byte more than the most; none if it cannot be read."""
         try:
             if file.is_symlink():
-                return content(file)[: _SIZE + 1] if self._is_inside(file) else None
+                return files.content(file)[: _SIZE + 1] if self._is_inside(file) else b""
             opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             with os.fdopen(opened, "rb") as stream:
-                return stream.read(_SIZE + 1) if stat.S_ISREG(os.fstat(opened).st_mode) else None
+                return stream.read(_SIZE + 1) if stat.S_ISREG(os.fstat(opened).st_mode) else b""
         except OSError:
-            return None
+            return b""
 
     def _listed(self) -> Iterable[Path]:
         """The files below the roots, the nearest to a root first."""
-        folders = deque(map(str, self._roots))
+        folders = deque(map(str, self.roots))
         count, files = 0, list[Path]()
         while folders:
             folder = folders.popleft()
@@ -145,13 +135,15 @@ class Tree:
         return files
 
     def _bound(self, said: str) -> None:
-        self._remarks.append(Problem(str(self._roots[0]), "", said))
+        self._remarks.append(Problem(str(self.roots[0]), "", said))
 
 
 def _plain(file: Path, text: bytes) -> bytes:
-    """The text of a file, in which expressions of a template of helmfile are variables."""
+    """The text of a file. In a template of helmfile, a line with an expression alone is a comment, and any other
+    expression is a variable.
+    """
     is_template = file.suffix == ".gotmpl" or file.name.startswith("helmfile")
-    return _EXPRESSION.sub(b"${expression}", text) if is_template else text
+    return _EXPRESSION.sub(b"${expression}", _CONTROL.sub(b"#", text)) if is_template else text
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:

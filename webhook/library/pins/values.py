@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from webhook.library.pins.objects import value_at
 from webhook.manifests.documents import Document
 
-__all__ = ["Values", "dotted", "last_value"]
+__all__ = ["Values", "last_value", "nested", "set_values"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ def last_value(layers: Sequence[Values], *path: str | int) -> tuple[Any, Values 
     return None, None
 
 
-def dotted(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """The map of paths with dots and their values, as ``--set`` of Helm writes them; a later pair counts."""
+def nested(pairs: Iterable[tuple[Sequence[str], Any]]) -> dict[str, Any]:
+    """The map of paths and their values; a later pair counts."""
     whole = dict[str, Any]()
-    for path, value in pairs:
-        at, (*above, last) = whole, path.split(".")
+    for (*above, last), value in pairs:
+        at = whole
         for key in above:
             inner = at.get(key)
             if not isinstance(inner, dict):
@@ -47,3 +47,9 @@ def dotted(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
             at = inner
         at[last] = value
     return whole
+
+
+def set_values(document: Document, at: tuple[str | int, ...], pairs: Iterable[tuple[object, Any]]) -> list[Values]:
+    """The values that pairs set at paths with dots, as ``--set`` of Helm writes them; none without a pair."""
+    value = nested((str(path).split("."), value) for path, value in pairs)
+    return [Values(document, at, value, is_inside=False)] if value else []
