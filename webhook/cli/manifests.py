@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import Problem
@@ -28,7 +28,7 @@ from webhook.library.judge import Judge, Judges, Surroundings, updated
 from webhook.library.kinds import concerns
 from webhook.library.pins import Pins
 from webhook.library.review import ReviewedManifest
-from webhook.library.rulings import Rulings
+from webhook.library.rulings import Moved, Rulings
 from webhook.library.unknown import Substitutions, prepared
 from webhook.manifests.documents import Document, repeats_of
 from webhook.manifests.files import top_of
@@ -36,13 +36,16 @@ from webhook.manifests.folders import read_all
 from webhook.manifests.reading import Manifests, Reading, read_paths
 from webhook.policy import Profile
 
+if TYPE_CHECKING:
+    from webhook.cli.input.repository import Commit
+
 
 class Outcomes(NamedTuple):
     """The reviews of the files that ``paths`` hold (``given``), and the judges that they are made by.
 
     ``remarks`` are warnings about definitions, admission policies and pins. ``settled`` makes what stands in a file the
     document that is judged; ``codes`` gives those of all rules. ``at_commit`` are the reviews of the files as --git has
-    them, by themselves, and as of the releases that were pinned there.
+    them, by themselves, and as of the releases that were pinned there; ``moved`` are the releases that are others now.
     """
 
     reviews: list[ReviewedManifest]
@@ -53,6 +56,7 @@ class Outcomes(NamedTuple):
     codes: Callable[[], frozenset[str]]
     packs: Sequence[Path] = ()
     at_commit: Sequence[ReviewedManifest] = ()
+    moved: Sequence[Moved] = ()
 
     @property
     def problems(self) -> list[Problem]:
@@ -113,7 +117,25 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         cache(loaded.catalog.codes),  # it reads the rules of all kinds
         options.packs,
         reviews_before,
+        [*_moved(options.commit, given.documents, rulings, files.before.documents, rulings_before)],
     )
+
+
+def _moved(
+    commit: Commit | None,
+    given: Iterable[Document],
+    rulings: Rulings,
+    before: Iterable[Document],
+    rulings_before: Rulings,
+) -> Iterable[Moved]:
+    """The releases by which objects of a file are judged, where these were others at the commit."""
+    if commit is None:
+        return {}
+    known = {(each.source, kind_of(each.value)): rulings_before.judged_as(each) for each in before}
+    pairs = dict.fromkeys(
+        (known.get((commit.source(Path(each.source)), kind_of(each.value))), rulings.judged_as(each)) for each in given
+    )
+    return [Moved(old, new) for old, new in pairs if old is not None and new is not None and old.release != new.release]
 
 
 def _strictness(options: argparse.Namespace) -> Options:

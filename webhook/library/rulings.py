@@ -15,7 +15,7 @@ from webhook.library.apiserver import kind_of
 from webhook.library.pins import Pinned
 from webhook.manifests.documents import Document
 
-__all__ = ["Deployed", "JudgedAs", "Rulings"]
+__all__ = ["Deployed", "JudgedAs", "Moved", "Rulings"]
 
 Deployed = Callable[[Document], Mapping[str, Pinned]]
 """What is deployed of each operator for the objects of a document, by API."""
@@ -46,6 +46,13 @@ class JudgedAs:
 
     def __str__(self) -> str:
         return f"{self.release} ({_BY.get(self.by) or _some(self.places)})"
+
+
+class Moved(NamedTuple):
+    """The release by which some objects are judged ``before`` a change and ``after`` it."""
+
+    before: JudgedAs
+    after: JudgedAs
 
 
 class Ruled(NamedTuple):

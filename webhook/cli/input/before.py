@@ -85,7 +85,10 @@ def at_commit(
             source = f"{commit.name}:{os.path.relpath(each.source, copy)}"
             found[each.source, each.line, each.at] = replace(each, source=source)
             if pins is not None and (source, each.built) not in pinned:
-                pinned[source, each.built] = deployed_by(pins)(each)
+                pinned[source, each.built] = {
+                    api: replace(deployed, places=tuple(f"{commit.name}:{place}" for place in deployed.places))
+                    for api, deployed in deployed_by(pins)(each).items()
+                }
     return Earlier([*found.values()], pinned)
 
 

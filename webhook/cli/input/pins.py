@@ -35,7 +35,9 @@ def pins_of(documents: Sequence[Document], paths: Sequence[Path], catalog: Catal
 
 def deployed_by(pins: Pins) -> Deployed:
     """What pins say of a document, which goes by the place of its file, or of the kustomization that it is built of."""
-    return lambda document: pins.of(document.built / KUSTOMIZATIONS[0] if document.built else Path(document.source))
+    return lambda document: pins.of(
+        (document.built / KUSTOMIZATIONS[0] if document.built else Path(document.source)).resolve()
+    )
 
 
 def _root(path: Path) -> Path | None:

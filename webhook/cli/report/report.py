@@ -10,7 +10,7 @@ from pathlib import Path
 from webhook.admission.errors import Problem
 from webhook.catalog import built_in
 from webhook.library.findings import Finding, Severity
-from webhook.library.rulings import JudgedAs
+from webhook.library.rulings import JudgedAs, Moved
 from webhook.library.verdict import Result, Verdict
 
 
@@ -22,7 +22,7 @@ class Report:
     ``before`` counts the findings that are not new and not listed. ``unjudged`` says which values are not judged, a
     sentence for each reason. ``clean`` counts the objects without findings that are not listed. ``docs`` is the address
     of the site with a page for each rule, "" if it is not known. ``packs`` are folders of further rules.
-    ``bases`` counts the objects by the release by which they are judged.
+    ``bases`` counts the objects by the release by which they are judged; ``moved`` are changes of it since a commit.
     """
 
     objects: list[Verdict]
@@ -37,6 +37,7 @@ class Report:
     before: int = 0
     packs: Sequence[Path] = ()
     bases: Counter[JudgedAs] = field(default_factory=Counter)
+    moved: Sequence[Moved] = ()
 
     def count(self, result: Result) -> int:
         return sum(verdict.result is result for verdict in self.objects)
@@ -61,6 +62,9 @@ class Report:
             named = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
             yield Problem(f"{objects[0].source}:{objects[0].line}", "", f"not checked: {named}: {reason}")
         yield from self.unjudged
+        for moved in self.moved:
+            text = f"the release by which objects are judged changes: {moved.before} → {moved.after}"
+            yield Problem(next(iter(moved.after.places), ""), "", text)
         if self.before:
             text = f"not reported: {self.before} {'finding' if self.before == 1 else 'findings'} as before (--all)"
             yield Problem("", "", text)
@@ -94,7 +98,8 @@ class Report:
         name another.
         """
         for each in self.ordered_bases:
-            count = f": {self.bases[each]} objects" if each.api in self.split else ""
+            number = self.bases[each]
+            count = f": {number} {'object' if number == 1 else 'objects'}" if each.api in self.split else ""
             if each.by == "pin":
                 yield Problem(each.places[0], "", f"judged as of {each}{count}")
             elif each.by == "documented":
