@@ -26,7 +26,6 @@ from webhook.facts import COMPARISONS
 from webhook.library.apiserver import is_definition, kind_of, placed, read_definitions
 from webhook.library.judge import Judge, Judges, Surroundings, updated
 from webhook.library.kinds import concerns
-from webhook.library.pins import Pins
 from webhook.library.review import ReviewedManifest
 from webhook.library.rulings import Moved, Rulings
 from webhook.library.unknown import Substitutions, prepared
@@ -38,6 +37,7 @@ from webhook.policy import Profile
 
 if TYPE_CHECKING:
     from webhook.cli.input.repository import Commit
+    from webhook.library.pins import Pins
 
 
 class Outcomes(NamedTuple):
@@ -90,7 +90,7 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
     def complete(ruling: Ruling) -> Ruling:
         return ruling.under(definitions, trusted=False).extended(decided.checked.crds.values())
 
-    rulings = Rulings(loaded, complete, deployed_by(files.pins) if files.pins else None)
+    rulings = Rulings(loaded, complete, deployed_by(files.pins))
     rulings_before = Rulings(loaded, complete, files.before.deployed) if options.commit else rulings
     judges_of = partial(
         Judges,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from webhook import engine
 from webhook.admission import review as wire
@@ -16,10 +16,12 @@ from webhook.library.apiserver import Definitions, is_definition
 from webhook.library.explained import Explanation, explained
 from webhook.library.given import OBJECT, TEXT, Given, checked_settings, documents_of, every_document, profile_of
 from webhook.library.judge import Judges, Surroundings
-from webhook.library.pins import Pinned, Pins
 from webhook.library.rulings import Rulings
 from webhook.library.verdict import Verdict
 from webhook.manifests.documents import Document
+
+if TYPE_CHECKING:
+    from webhook.library.pins import Pinned, Pins
 
 Sources = Given | Iterable[Given]
 """One source of objects, or many."""
@@ -76,7 +78,7 @@ class Gate:
             return ruling.under([each.value for each in definitions], trusted=False).extended(checked.crds.values())
 
         self._repository = None if repository is None else Path(repository)
-        self._pins = Pins.read(loaded.shipped.packs, (), [self._repository]) if self._repository else None
+        self._pins = _pins(self._repository, loaded) if self._repository else None
         self._rulings = Rulings(loaded, under_definitions, self._deployed if self._pins else None)
         self._ruling = self._rulings.of(Document(OBJECT, 1, {})).ruling
         self._there = Surroundings.of(there, self._rulings, checked)
@@ -153,6 +155,12 @@ class Gate:
 
     def _judges(self, given: list[Document]) -> Judges:
         return Judges(self._rulings, self._there, given, policies=self._policies)
+
+
+def _pins(repository: Path, loaded: Ruling) -> Pins:
+    from webhook.library.pins import Pins  # noqa: PLC0415 - most gates are of no repository
+
+    return Pins.read(loaded.shipped.packs, (), [repository])
 
 
 def _definitions(crds: Sources) -> list[Document]:

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from webhook.admission.errors import Problem, SettingsError
 from webhook.catalog import By, InForce, Pack, chosen, with_operator
 from webhook.engine import Ruling
 from webhook.facts.settings import Settings
 from webhook.library.apiserver import kind_of
-from webhook.library.pins import Pinned
 from webhook.manifests.documents import Document
+
+if TYPE_CHECKING:  # what reads pins is loaded where there is a repository
+    from webhook.library.pins import Pinned
 
 __all__ = ["Deployed", "JudgedAs", "Moved", "Rulings"]
 
-Deployed = Callable[[Document], Mapping[str, Pinned]]
+Deployed = Callable[[Document], Mapping[str, "Pinned"]]
 """What is deployed of each operator for the objects of a document, by API."""
 
 _MOST: Final = 16

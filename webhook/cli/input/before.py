@@ -79,15 +79,15 @@ def at_commit(
         given = read([each for each in there if each.exists()])
         values = Substitutions.of(given.documents, copy, substitute)
         given.documents = [prepared(each, values.values(each.applied)) for each in given.documents]
-        pins = pins_of(given.documents, [copy], catalog) if catalog and has_pins else None
+        deployed = deployed_by(pins_of(given.documents, [copy], catalog) if catalog and has_pins else None)
         found, pinned = dict[object, Document](), dict[tuple[str, Path | None], Mapping[str, Pinned]]()
         for each in given.documents:
             source = f"{commit.name}:{os.path.relpath(each.source, copy)}"
             found[each.source, each.line, each.at] = replace(each, source=source)
-            if pins is not None and (source, each.built) not in pinned:
+            if deployed is not None and (source, each.built) not in pinned:
                 pinned[source, each.built] = {
-                    api: replace(deployed, places=tuple(f"{commit.name}:{place}" for place in deployed.places))
-                    for api, deployed in deployed_by(pins)(each).items()
+                    api: replace(pin, places=tuple(f"{commit.name}:{place}" for place in pin.places))
+                    for api, pin in deployed(each).items()
                 }
     return Earlier([*found.values()], pinned)
 

@@ -33,8 +33,12 @@ def pins_of(documents: Sequence[Document], paths: Sequence[Path], catalog: Catal
     return Pins.read(operators, documents, [*folders]) if operators else None
 
 
-def deployed_by(pins: Pins) -> Deployed:
-    """What pins say of a document, which goes by the place of its file, or of the kustomization that it is built of."""
+def deployed_by(pins: Pins | None) -> Deployed | None:
+    """What pins say of a document, which goes by the place of its file, or of the kustomization that it is built of;
+    None if there are no pins.
+    """
+    if pins is None or not pins.pins:
+        return None
     return lambda document: pins.of(
         (document.built / KUSTOMIZATIONS[0] if document.built else Path(document.source)).resolve()
     )

@@ -212,7 +212,7 @@ class Files:
         self.rules = rules
         pins = None if options.pins is False else pins_of(given.documents, options.files, rules.shipped)
         self._pins = pins.remarks if pins else ()
-        self._rulings = Rulings(rules, self._under_definitions(options, rules), deployed_by(pins) if pins else None)
+        self._rulings = Rulings(rules, self._under_definitions(options, rules), deployed_by(pins))
         stored = (stored_object(each.value, self._known(each)) for each in given.documents)
         self.view = MemoryView(each for each in stored if each["metadata"].get("name"))
 
