@@ -115,6 +115,6 @@ def test_the_schema_in_the_repository_is_that_of_the_code() -> None:
 
 
 def test_every_setting_can_be_configured() -> None:
-    assert {each.name for each in fields(Settings)} == {*Behaviours.model_fields, "releases"}
+    assert {each.name for each in fields(Settings)} == {*Behaviours.model_fields, "releases", "operators"}
     assert "releases" in Configuration.model_fields
     assert Configuration.model_validate({}) == Configuration.model_validate({"settings": {}})

@@ -82,7 +82,7 @@ def test_an_upgrade_names_what_it_breaks_mends_and_fills_in_otherwise(capsys: Ca
     assert code == 1
     head, columns, *rest = out.splitlines()
     expected = "1 newly refused, 2 newly warned, 2 mended, 1 with other defaults (3 objects judged twice)"
-    assert head == f"what if LLMKube 0.9.5 → 0.9.19: {expected}"
+    assert head == f"what if LLMKube 0.9.5 (the documented release) → LLMKube 0.9.19: {expected}"
     assert columns.split() == ["CHANGE", "CODE", "OBJECTS", "NAMESPACES", "FILES"]
     assert rest[0].split("  ")[0] == "newly refused"
     assert rest[0].split()[2:] == ["LS271", "1", "team", "(1)", "shared.yaml", "(1)"]
@@ -103,7 +103,10 @@ def test_an_upgrade_names_what_it_breaks_mends_and_fills_in_otherwise(capsys: Ca
 def test_the_way_back_has_the_opposite_effects(capsys: Capture) -> None:
     up = report(capsys, "check", ".", "--what-if", UP)
     down = report(capsys, "check", ".", "--release", "llmkube=0.9.19", "--what-if", DOWN)
-    assert (up["changes"], down["changes"]) == (["LLMKube 0.9.5 → 0.9.19"], ["LLMKube 0.9.19 → 0.9.5"])
+    assert (up["changes"], down["changes"]) == (
+        ["LLMKube 0.9.5 (the documented release) → LLMKube 0.9.19"],
+        ["LLMKube 0.9.19 (as it is set) → LLMKube 0.9.5"],
+    )
     assert codes(up, "refused") == {"LS271": 1}
     assert codes(down, "mended") == codes(up, "refused") | codes(up, "warned")
     assert codes(up, "mended") == codes(down, "refused") | codes(down, "warned")
@@ -259,7 +262,10 @@ def test_a_definition_of_the_next_release_takes_the_place_of_the_others(
     crd = never(tmp_path / "crd.json")
     (tree / "models.json").write_text(json.dumps(changed("Model", with_prefetch)))
     found = report(capsys, command, ".", "--what-if", f"crds={crd}", "--what-if", UP)
-    assert found["changes"] == ["LLMKube of an unknown release → 0.9.19", f"crds {crd}"]
+    assert found["changes"] == [
+        "LLMKube of an unknown release (by its definitions) → LLMKube 0.9.19",
+        f"crds {crd}",
+    ]
     assert codes(found, "refused")["schema"] == 2  # the definition among the files has another pattern
     assert {each["name"] for each in found["objects"]} >= {"amd"}
 
@@ -302,14 +308,14 @@ def test_annotations_stand_at_new_findings_and_name_the_change(capsys: Capture) 
     found = sorted(out.splitlines())
     assert [line.split(" ")[0] for line in found] == ["::error", "::notice", "::warning", "::warning"]
     assert found[0].startswith("::error file=shared.yaml,line=10,col=7,endColumn=11,title=LS271 InferenceService team/")
-    assert all("what if LLMKube 0.9.5 → 0.9.19" in line for line in found)
+    assert all("what if LLMKube 0.9.5 (the documented release) → LLMKube 0.9.19" in line for line in found)
 
 
 def test_a_comment_for_a_pull_request_holds_texts_of_manifests_as_code(tree: Path, capsys: Capture) -> None:
     (tree / "x`|y.yaml").write_text(SHARED.replace("team", '"@all`<b>"'))
     _, out, _ = run(capsys, "check", ".", "--what-if", UP, "-o", "markdown")
     lines = out.splitlines()
-    assert lines[0].startswith("### what if LLMKube 0.9.5 → 0.9.19: ")
+    assert lines[0].startswith("### what if LLMKube 0.9.5 (the documented release) → LLMKube 0.9.19: ")
     table = [line for line in lines if line.startswith("| ")]
     assert {line.count("|") for line in table} == {6}
     assert sum(line.startswith("- `") for line in lines) == 9

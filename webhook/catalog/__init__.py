@@ -13,8 +13,9 @@ from webhook.catalog.applies import NOTHING_ASIDE, Aside, Dependences, Sight
 from webhook.catalog.catalog import Catalog, api_folders, load, ship
 from webhook.catalog.kept import POLICIES
 from webhook.catalog.kinds import Kinds, KnownKind
-from webhook.catalog.packs import NO_PACK, PACK, InForce, Pack, built_in, groups_of, known_apis
+from webhook.catalog.packs import NO_PACK, PACK, By, InForce, Pack, built_in, groups_of, known_apis
 from webhook.catalog.releases import UNKNOWN, chosen
+from webhook.catalog.settings import check_settings, with_operator
 from webhook.ground.later import later
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ __all__ = [
     "POLICIES",
     "UNKNOWN",
     "Aside",
+    "By",
     "Catalog",
     "Dependences",
     "Deviation",
@@ -38,6 +40,7 @@ __all__ = [
     "Sight",
     "api_folders",
     "built_in",
+    "check_settings",
     "chosen",
     "definition_names",
     "forms",
@@ -47,6 +50,7 @@ __all__ = [
     "names_of",
     "ship",
     "with_installed",
+    "with_operator",
 ]
 
 _MODULES: Final = {

@@ -18,6 +18,7 @@ from webhook.catalog.kept import POLICIES, SHIPPED, Kept
 from webhook.catalog.kinds import NO_POLICY, Kinds, KnownKind, Preparations, kinds_of
 from webhook.catalog.packs import InForce, Pack, built_in
 from webhook.catalog.releases import chosen, compiled, released
+from webhook.catalog.settings import check_settings
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests.folders import entries
 from webhook.policy import Prepared
@@ -37,15 +38,22 @@ _SEARCHABLE: Final = 0o755
 class Catalog:
     """All known kinds. It is immutable: a reload makes a new one. ``digest`` identifies its data.
 
-    ``files`` is the digest of the files that were loaded, without the settings. ``packs`` are the APIs' operators;
-    ``in_force`` are the releases of those of which another one counts than the documented one.
+    It covers ``rules``, the digest of rules and definitions, and the ``settings``, because they change what the rules
+    decide. ``files`` is the digest of the files that were loaded. ``packs`` are the APIs' operators; ``in_force`` are
+    the releases of those of which another one counts than the documented one.
     """
 
     kinds: Kinds
-    digest: str
+    rules: str
+    settings: Settings = DEFAULT_SETTINGS
     files: bytes = field(default=b"", repr=False)
     packs: Mapping[str, Pack] = field(default_factory=dict, repr=False)
     in_force: Mapping[str, InForce] = field(default_factory=dict)
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        text = f"{self.rules}\0{replace(self.settings, releases=())!r}"
+        object.__setattr__(self, "digest", hashlib.sha256(text.encode()).hexdigest()[:16])
 
     def codes(self) -> frozenset[str]:
         """The codes of all rules, of every release. None is compiled for it."""
@@ -75,19 +83,23 @@ class Catalog:
             forms[changes] = self._under(dict(changes))
         return forms[changes]
 
+    def with_settings(self, settings: Settings) -> Catalog:
+        """This catalog under other settings."""
+        return self if settings == self.settings else replace(self, settings=settings)
+
     def _under(self, in_force: Mapping[str, InForce]) -> Catalog:
         before, releases_in_force = self.releases(), {**self.in_force, **in_force}
         changed = {api: release for api, release in in_force.items() if release.releases != before[api].releases}
         if not changed:
             return replace(self, in_force=releases_in_force)
-        digest = hashlib.sha256(self.digest.encode())
+        digest = hashlib.sha256(self.rules.encode())
         kinds_of_other_release = dict[GroupVersionKind, KnownKind]()
         for known in map(self.uncompiled, self.kinds):
             if known.api in changed:
                 kinds_of_other_release[known.gvk], definition = released(known, changed[known.api])
                 digest.update(f"{known.gvk}\0{changed[known.api].releases}\0".encode() + definition)
         kinds = self.kinds.with_rules(kinds_of_other_release, compiled)
-        return replace(self, kinds=kinds, digest=digest.hexdigest()[:16], in_force=releases_in_force)
+        return replace(self, kinds=kinds, rules=digest.hexdigest(), in_force=releases_in_force)
 
     def compiled(self, installed: Collection[str] | None = None) -> Catalog:
         """This catalog, after the rules of its kinds are compiled: a server does not let a caller wait for it.
@@ -160,12 +172,11 @@ def load(
 
     ``packs`` are further folders, whose APIs are added. None of them may claim a kind, or codes, of another one.
 
-    The digest covers the ``settings``, too, because they change what the rules decide. Built-in policies that are
-    compiled already are read from ``shipped``, and run: only the installer may write there.
+    Built-in policies that are compiled already are read from ``shipped``, and run: only the installer may write there.
 
     Raises:
         CatalogError: with every problem of every file.
-        SettingsError: a setting names a release that does not exist.
+        SettingsError: a setting names a release that does not exist, or a setting that its operator does not have.
     """
     loaded = Loaded()
     if root is None:
@@ -185,8 +196,8 @@ def load(
     user_folders.check_references()
     if loaded.problems:
         raise CatalogError(loaded.problems)
-    loaded.digest.update(repr(replace(settings, releases=())).encode())
-    catalog = Catalog(_lazy(loaded.kinds, kept), loaded.digest.hexdigest()[:16], kept.digest, loaded.packs)
+    check_settings(loaded.packs, settings)
+    catalog = Catalog(_lazy(loaded.kinds, kept), loaded.digest.hexdigest(), settings, kept.digest, loaded.packs)
     return catalog.under(chosen(loaded.packs, settings.releases)) if settings.releases else catalog
 
 

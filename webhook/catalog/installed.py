@@ -125,7 +125,7 @@ def with_installed(
                 deviations.append(Deviation(gvk, aside=aside, changed=False))
         if change is not None:
             deviations.append(change.deviation)
-    return replace(catalog, kinds=catalog.kinds.replaced(kinds), digest=_digest(catalog, found)), tuple(deviations)
+    return replace(catalog, kinds=catalog.kinds.replaced(kinds), rules=_digest(catalog, found)), tuple(deviations)
 
 
 def _is_unserved(change: _Change | None) -> bool:
@@ -136,7 +136,7 @@ def _unsure(catalog: Catalog) -> Iterator[Deviation]:
     """The kinds with rules that are not in force because the release of their operator is not known well enough."""
     for gvk in catalog.kinds if catalog.in_force else ():
         known = catalog.uncompiled(gvk)
-        if known.api in catalog.in_force and (aside := undecided_codes(known)):
+        if known.api in catalog.in_force and len(known.in_force.releases) != 1 and (aside := undecided_codes(known)):
             operator, setting = known.in_force.operator, f"set releases.{known.api}"
             if known.in_force.releases:
                 why = f"{known.in_force} may run ({setting}), and not all of these are described by the same rules"
@@ -146,12 +146,12 @@ def _unsure(catalog: Catalog) -> Iterator[Deviation]:
 
 
 def _digest(catalog: Catalog, found: Mapping[GroupVersionKind, _Change]) -> str:
-    """The digest of the catalog and of the definitions that are used instead of its own."""
+    """The digest of the catalog's rules and of the definitions that are used instead of its own."""
     used = {gvk: change for gvk, change in found.items() if not change.deviation.error}
-    digest = hashlib.sha256(catalog.digest.encode())
+    digest = hashlib.sha256(catalog.rules.encode())
     for gvk in sorted(used):
         digest.update(f"{gvk}\0".encode() + canonical(dict(used[gvk].schema)))
-    return digest.hexdigest()[:16] if used else catalog.digest
+    return digest.hexdigest() if used else catalog.rules
 
 
 @dataclass(frozen=True, slots=True)

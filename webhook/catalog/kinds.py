@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from webhook.admission import GroupVersionKind
 from webhook.catalog.applies import Foreign, Own
 from webhook.catalog.packs import DOCUMENTED, NO_PACK, InForce, Pack
+from webhook.catalog.settings import fact_of
 from webhook.cluster import Kind
 from webhook.facts import KNOWN, Fact, Knowledge, Member, WholesOf, referenced
 from webhook.manifests.documents import Document
@@ -51,7 +52,8 @@ class KnownKind:
     ``others`` are the kinds with such a definition that each fact reads.
     ``foreign`` is a kind that a user's CRD defines: it has no rules and gets no stamp, and only its schema counts.
     ``in_force`` is the release that the policy is compiled for, of the operator that the ``pack`` describes.
-    ``own_facts`` are those that Python has. ``wholes`` makes the pods of an object and of others.
+    ``own_facts`` are those that Python has, and the settings of the operator. ``wholes`` makes the pods of an object
+    and of others.
     """
 
     api: str
@@ -202,7 +204,7 @@ def facts_of(references: tuple[Reference, ...]) -> Mapping[str, Fact]:
 def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:
     """The served versions of a definition, without policies."""
     of_api = KNOWN.get(pack.facts, Knowledge({}))
-    facts, wholes = of_api.facts.get(crd.kind, {}), of_api.wholes.get(crd.kind)
+    facts, wholes = {**of_api.facts.get(crd.kind, {}), **fact_of(pack)}, of_api.wholes.get(crd.kind)
     for version in crd.versions.values():
         if version.served:
             gvk = GroupVersionKind(crd.group, version.name, crd.kind)

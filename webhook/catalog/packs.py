@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import content_of, entries
 from webhook.policy import node_at
-from webhook.policy.pack import PackDocument, Spec
+from webhook.policy.pack import PackDocument, Setting, Spec
 from webhook.policy.problems import checked
 from webhook.policy.ranges import Range, version
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PACK: Final = "pack.yaml"
 TABLE: Final = "releases.json"
 
-By = Literal["documented", "setting", "definitions"]
+By = Literal["documented", "setting", "pin", "definitions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,8 @@ class InForce:
     """The releases of an operator of which the rules are to be true.
 
     Several cannot be told apart, and a rule must be true of all; without any, the release is unknown. ``by`` is what
-    says so: nothing, so that the documented release counts, a setting, or the installed definitions.
+    says so: nothing, so that the documented release counts, a setting, what a repository deploys, or the installed
+    definitions.
     """
 
     operator: str = ""
@@ -143,8 +144,11 @@ class Pack(Spec):
             raise CatalogError([Problem(files.name(PACK), "", f"must have one document, not {len(found)}")])
         (document,) = found
         if trusted:
-            return cls(files=files, **document.value["spec"])
-        pack = cls(files=files, **asdict(checked(document, PackDocument).spec))
+            spec = document.value["spec"]
+            settings = {name: Setting(**each) for name, each in spec.get("settings", {}).items()}
+            return cls(files=files, **{**spec, "settings": settings})
+        spec = checked(document, PackDocument).spec
+        pack = cls(files=files, **{each.name: getattr(spec, each.name) for each in fields(spec)})
         if pack.facts and pack.facts not in FACTS:
             message = f'there are no facts "{pack.facts[:60]}"; {closest(pack.facts, FACTS)}'
             raise CatalogError([Problem(f"{document.source}:{document.line}", "spec.facts", message)])

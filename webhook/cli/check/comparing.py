@@ -11,9 +11,10 @@ from webhook.cli.output import say
 from webhook.cli.report import comparison
 from webhook.cli.report.building import report_of
 from webhook.cli.report.codes import known_codes
-from webhook.cli.report.difference import Differences, aside_of
+from webhook.cli.report.difference import Differences
 from webhook.cli.report.report import Report
 from webhook.cli.report.text import Style
+from webhook.policy import Profile
 
 
 def compared(options: argparse.Namespace) -> tuple[Differences, Report]:
@@ -28,8 +29,9 @@ def compared(options: argparse.Namespace) -> tuple[Differences, Report]:
     before = manifests.outcomes(options, after.files)
     ignored, docs = known_codes(options.ignore, lambda: before.codes() | after.codes()), options.docs_url or ""
     report = report_of(after, ignored, docs)
-    differences = Differences([*change.texts(before.ruling, after.ruling)], aside_of(after.ruling.deviations), docs)
-    differences.add_reports(report_of(before, ignored, docs), report)
+    differences = Differences(docs)
+    differences.add_reports(report_of(before, ignored, docs), report, after.judges.rulings.made)
+    differences.changes = [*change.texts(differences.releases, options.profile or Profile.STANDARD)]
     style = Style.of(options.color, sys.stdout)
     for line in comparison.rendered(differences, options.output, style, whole=options.verbose):
         print(line)

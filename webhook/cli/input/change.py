@@ -13,8 +13,8 @@ from webhook.catalog import UNKNOWN, Catalog, api_folders
 from webhook.cli import choices
 from webhook.cli.input.definitions import defined
 from webhook.cli.shell.parser import Flags, nearest
-from webhook.engine import Ruling
 from webhook.library.apiserver import is_definition, read_definitions
+from webhook.library.rulings import JudgedAs
 from webhook.manifests.documents import Document
 from webhook.policy import Profile
 
@@ -120,18 +120,21 @@ class Change:
         changed.instead = (*options.instead, Instead.of(self.crds, self.releases))
         return changed
 
-    def texts(self, before: Ruling, after: Ruling) -> Iterator[str]:
-        """What is changed, each with what it was: ``LLMKube 0.9.5 → 0.9.19``."""
-        old, new = before.catalog.releases(), after.catalog.releases()
-        named = {api for api, _ in self.releases}
-        for api in sorted(new.keys() & old.keys()):
-            if old[api].releases != new[api].releases:
-                yield f"{old[api]} → {new[api].name}"
-            elif api in named:
-                yield f"{new[api]}, as now"
-        for profile in self.profiles:
-            now = before.options.profile
-            yield f"profile {profile}, as now" if profile == now else f"profile {now} → {profile}"
+    def texts(self, releases: Iterable[tuple[JudgedAs, JudgedAs]], profile: str) -> Iterator[str]:
+        """What is changed, each with what it was: ``LLMKube 0.9.5 (the documented release) → LLMKube 0.9.19``.
+
+        ``releases`` are those by which the objects are judged before and after, and ``profile`` is that before.
+        """
+        named, judged = dict(self.releases), set[str]()
+        for before, after in releases:
+            judged.add(after.api)
+            if before.release != after.release:
+                yield f"{before} → {after.release}"
+            elif after.api in named:
+                yield f"{after.release}, as now"
+        yield from (f"release {api}={release}" for api, release in self.releases if api not in judged)
+        for other in self.profiles:
+            yield f"profile {other}, as now" if other == profile else f"profile {profile} → {other}"
         yield from (f"policies {folder}" for folder in self.packs)
         yield from (f"crds {file}" for file in self.crds)
 

@@ -128,6 +128,14 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
         choices=[profile.value for profile in Profile],
         help="how strict to be (default standard)",
     )
+    rules.add_argument(
+        "--no-pins",
+        action="store_false",
+        dest="pins",
+        default=None,
+        help="do not read from the repository which releases of operators it deploys, and with which settings (such as "
+        "a HelmRelease of Flux); judge as of the documented releases instead, unless --release or --crds says more",
+    )
     choices.add_packs(rules)
     choices.add_arguments(parser)
 

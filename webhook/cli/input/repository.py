@@ -145,6 +145,16 @@ class Commit:
         found = self._read(["ls-tree", "-r", "-z", "--full-tree", self.id, "--", *wanted]) if places else b""
         return [_entry(line) for line in os.fsdecode(found).split("\0") if line]
 
+    def source(self, path: Path) -> str:
+        """What a document of a file is said to be from."""
+        return f"{self.name}:{self.repository.place(path)}"
+
+    def mentions(self, names: Sequence[str]) -> bool:
+        """Whether a file has one of these names in it."""
+        patterns = [part for each in names for part in ("-e", each)]
+        search = ["grep", "--quiet", "-I", "--ignore-case", "--fixed-strings", "--no-recurse-submodules"]
+        return bool(names) and not self.repository.git([*search, *patterns, self.id, "--"]).returncode
+
     def read(self, entries: Iterable[Entry]) -> Iterator[tuple[str, bytes]]:
         """The name, such as ``origin/main:manifests/model.yaml``, and the content of files.
 

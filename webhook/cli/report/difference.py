@@ -14,11 +14,12 @@ from typing import Final, NamedTuple
 
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import Problem
-from webhook.catalog import Deviation
 from webhook.cli.report.report import Report
+from webhook.engine import Ruling
 from webhook.library.apiserver import kind_of
 from webhook.library.explained import Change
 from webhook.library.findings import Finding, Severity
+from webhook.library.rulings import JudgedAs
 from webhook.library.verdict import Result, Verdict
 from webhook.manifests.places import Place
 
@@ -111,32 +112,36 @@ class Difference:
 
 @dataclass(slots=True)
 class Differences:
-    """All differences that a change makes; ``changes`` say what is changed, such as ``LLMKube 0.9.5 → 0.9.19``.
+    """All differences that a change makes; ``changes`` say what is changed, such as ``profile standard → strict``.
 
+    ``releases`` are those by which objects are judged before and after.
     ``judged`` counts the objects. ``problems`` are what cannot be read or judged, ``remarks`` and ``notes`` what the
     second judgement says of the run and the first does not. ``docs`` is the address of the site, or "".
     """
 
-    changes: Sequence[str]
-    aside: Mapping[GroupVersionKind, Collection[str]] = field(default_factory=dict)
     docs: str = ""
+    changes: Sequence[str] = ()
+    releases: dict[tuple[JudgedAs, JudgedAs], None] = field(default_factory=dict)
     judged: int = 0
     objects: list[Difference] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     remarks: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
 
-    def add(self, before: Verdict, after: Verdict) -> None:
-        """Compare two verdicts on one object."""
+    def add(self, before: Verdict, after: Verdict, aside: Aside) -> None:
+        """Compare two verdicts on one object, the second of which is without the rules ``aside``."""
         self.judged += before.checked or after.checked
-        found = Difference.of(before, after, self.aside.get(kind_of(after.document.value), ()))
+        if before.judged_as is not None and after.judged_as is not None:
+            self.releases[before.judged_as, after.judged_as] = None
+        found = Difference.of(before, after, aside.get(kind_of(after.document.value), ()))
         if found:
             self.objects.append(found)
 
-    def add_reports(self, before: Report, after: Report) -> None:
-        """Compare two reports on the same files."""
+    def add_reports(self, before: Report, after: Report, rulings: Iterable[Ruling]) -> None:
+        """Compare two reports on the same files, the second of which is by these rulings."""
+        aside = aside_of(rulings)
         for pair in zip(before.objects, after.objects, strict=True):
-            self.add(*pair)
+            self.add(*pair, aside)
         self.problems = after.problems
         self.remarks = [each for each in after.remarks if each not in before.remarks]
         self.notes = [*after.notes()]
@@ -157,10 +162,14 @@ class Differences:
         return frozenset(finding.severity for each in self.objects for finding in each.new)
 
 
-def aside_of(deviations: Iterable[Deviation]) -> Mapping[GroupVersionKind, frozenset[str]]:
+Aside = Mapping[GroupVersionKind, Collection[str]]
+"""The codes of rules that are not applied, by kind."""
+
+
+def aside_of(rulings: Iterable[Ruling]) -> Aside:
     """The codes of the rules that are not applied to each kind."""
     aside: dict[GroupVersionKind, frozenset[str]] = {}
-    for each in deviations:
+    for each in (deviation for ruling in rulings for deviation in ruling.deviations):
         aside[each.kind] = aside.get(each.kind, frozenset()) | {*each.aside}
     return aside
 

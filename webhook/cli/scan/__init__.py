@@ -17,7 +17,6 @@ from webhook.cli.input.flags import FAILING, add_output, add_paths, add_rules
 from webhook.cli.output import say
 from webhook.cli.report import BY_FILE, FORMATS, rendered, text
 from webhook.cli.report.codes import known_codes
-from webhook.cli.report.difference import Differences, aside_of
 from webhook.cli.report.text import Style
 from webhook.cli.scan import table
 from webhook.cli.scan.judging import Scan, Source
@@ -27,6 +26,7 @@ from webhook.cli.terminal import terminal_width
 from webhook.cluster import Reader
 from webhook.engine import Ruling
 from webhook.library.findings import Severity
+from webhook.policy import Profile
 
 __all__ = ["add_parser", "run"]
 
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         scan.summarise(sys.stderr)
     if source.problems:
         raise DocumentError(source.problems)
-    unsure = Severity.WARNING in failing and any(each.release for each in scan.rules.deviations)
+    unsure = Severity.WARNING in failing and scan.unsure
     return FINDINGS if unsure or any(scan.counts[severity] for severity in failing) else GOOD
 
 
@@ -107,8 +107,8 @@ def _what_if(options: argparse.Namespace) -> int:
     after = _source(change.applied(options))
     before = _source(options, after)
     ignored = known_codes(options.ignore, lambda: before.rules.shipped.codes() | after.rules.shipped.codes())
-    differences = Differences([*change.texts(before.rules, after.rules)], aside_of(after.rules.deviations))
-    Scan(before, ignored).compare(Scan(after, ignored), differences)
+    differences = Scan(before, ignored).differences(Scan(after, ignored))
+    differences.changes = [*change.texts(differences.releases, options.profile or Profile.STANDARD)]
     for line in comparison.rendered(differences, form, Style.of(options.color, sys.stdout), whole=options.verbose):
         print(line)
     for note in () if options.quiet else comparison.explaining(differences):
@@ -142,7 +142,7 @@ def _kinds(words: Iterable[str], rules: Ruling) -> Collection[str]:
 def _print(scan: Scan, options: argparse.Namespace, failing: Collection[Severity]) -> None:
     style = Style.of(options.color, sys.stdout)
     if options.output == "openreports":
-        table.write_reports(scan.judged(), scan.rules, sys.stdout)
+        table.write_reports(scan.judged(), sys.stdout)
     elif options.output == "table":
         for line in table.lines(scan.judged(), style, verbose=options.verbose, width=terminal_width()):
             print(line)

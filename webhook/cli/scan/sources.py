@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, Self
 
@@ -17,6 +17,7 @@ from webhook.catalog import Catalog, KnownKind, built_in, groups_of, names_of
 from webhook.cli.input.change import Instead, replaced
 from webhook.cli.input.definitions import deciding
 from webhook.cli.input.flags import excluded, must_have_objects
+from webhook.cli.input.pins import deployed_by, pins_of
 from webhook.cli.scan.judging import StoredObject
 from webhook.cluster import (
     ApiError,
@@ -38,6 +39,7 @@ from webhook.engine import Ruling
 from webhook.facts import WATCHED
 from webhook.library.apiserver import is_definition, kind_of, placed, read_definitions, receive, stored_object
 from webhook.library.kinds import unserved
+from webhook.library.rulings import Rulings
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import Manifests, Reading, read_paths
 
@@ -68,9 +70,9 @@ def _name(definition: Mapping[str, Any]) -> str:
 _DEFINITION: Final = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
 
 
-def served(each: StoredObject, rules: Ruling) -> StoredObject:
+def served(each: StoredObject) -> StoredObject:
     """The object itself; refused if its definition does not serve the version; not judged without a definition."""
-    gvk = kind_of(each.value)
+    gvk, rules = kind_of(each.value), each.rules
     if rules.catalog.find(gvk) is not None:
         return each
     refusal = unserved(gvk, rules.catalog, {(known.group, known.kind) for known in rules.shipped.kinds}, strict=False)
@@ -100,7 +102,10 @@ class Cluster:
         self.problems: list[Problem] = []
         self.skipped: Counter[str] = Counter()
         self.notes: list[Problem] = []
+        self.remarks: list[Problem] = []
         self.rules = self._under_definitions(rules, instead)
+        self.rulings = [self.rules]
+        self._rulings = Rulings(rules, lambda _: self.rules)
         self.view = RequestView(_Lookups(api), {})
 
     def objects(self) -> Iterator[StoredObject]:
@@ -109,7 +114,10 @@ class Cluster:
     def pairs(self, changed: Self) -> Iterator[tuple[StoredObject, StoredObject]]:
         """Each object of the kinds that either covers, for both."""
         for each in self._objects(self.rules.catalog, changed.rules.catalog):
-            yield served(each, self.rules), served(each, changed.rules)
+            yield self._as_judged(each), changed._as_judged(each)
+
+    def _as_judged(self, each: StoredObject) -> StoredObject:
+        return served(each._replace(rules=self.rules, judged_as=self._rulings.judged_as(each.document)))
 
     def _objects(self, *catalogs: Catalog) -> Iterator[StoredObject]:
         kinds = {gvk: catalog for catalog in reversed(catalogs) for gvk in catalog.kinds}
@@ -120,7 +128,8 @@ class Cluster:
             name = f"{known.plural}.{gvk.group}"
             try:
                 yield from (
-                    StoredObject(Document(f"{name}/{Key.of(obj)}", 1, obj), obj) for obj in self._list(resource)
+                    StoredObject(Document(f"{name}/{Key.of(obj)}", 1, obj), obj, self.rules)
+                    for obj in self._list(resource)
                 )
             except ApiError as error:
                 if error.status == 404:
@@ -270,9 +279,20 @@ class Files:
         self.notes: list[Problem] = []
         self.problems = [*given.problems]
         self.skipped: Counter[str] = given.skipped.copy()
-        self.rules = self._under_definitions(options, rules)
+        self.rules = rules
+        pins = None if options.pins is False else pins_of(given.documents, options.files, rules.shipped)
+        self._pins = pins.remarks if pins else ()
+        self._rulings = Rulings(rules, self._under_definitions(options, rules), deployed_by(pins))
         stored = (stored_object(each.value, self._known(each)) for each in given.documents)
         self.view = MemoryView(each for each in stored if each["metadata"].get("name"))
+
+    @property
+    def rulings(self) -> Sequence[Ruling]:
+        return self._rulings.made
+
+    @property
+    def remarks(self) -> Sequence[Problem]:
+        return [*self._pins, *self._rulings.remarks]
 
     def objects(self) -> Iterator[StoredObject]:
         judged = False
@@ -286,11 +306,14 @@ class Files:
     def pairs(self, changed: Self) -> Iterator[tuple[StoredObject, StoredObject]]:
         """Each object of the kinds that either covers, as each of both stores it."""
         for document in self._documents:
-            written = StoredObject(document, document.value)
             before, after = self._stored(document), changed._stored(document)
             if before or after:
-                yield before or served(written, self.rules), after or served(written, changed.rules)
+                yield before or self._foreign(document), after or changed._foreign(document)
         changed.skipped = +changed.skipped
+
+    def _foreign(self, document: Document) -> StoredObject:
+        """An object whose version nothing covers here."""
+        return served(StoredObject(document, document.value, self._rulings.of(document).ruling))
 
     def _stored(self, document: Document) -> StoredObject | None:
         """An object of the kinds and the namespace; None for another one, and for one without a name."""
@@ -305,20 +328,22 @@ class Files:
             where = f"{document.source}:{document.line}"
             self.problems.append(Problem(where, "metadata.name", "Required value: a stored object has a name"))
             return None
-        return StoredObject(document, obj, received.causes, received.readable)
+        rules, judged_as = self._rulings.of(document).ruling, self._rulings.judged_as(document)
+        return StoredObject(document, obj, rules, received.causes, received.readable, judged_as)
 
-    def _under_definitions(self, options: argparse.Namespace, rules: Ruling) -> Ruling:
-        """The rules by the valid definitions among the files."""
+    def _under_definitions(self, options: argparse.Namespace, rules: Ruling) -> Callable[[Ruling], Ruling]:
+        """What puts rules under the valid definitions among the files."""
         given, among = replaced(options.instead, rules.shipped, read_definitions(options.crds), self._documents)
         found = deciding(options, given, (), among, (), rules.shipped)
         refused = found.checked.refused
         for number, each in {id(each): each for each in (*found.documents, *self._documents)}.items():
             for cause in refused.get(number, ()):
                 self.problems.append(Problem(f"{each.source}:{each.line}", cause.field, cause.message))
-        return rules.under([each.value for each in found.documents if id(each) not in refused])
+        definitions = [each.value for each in found.documents if id(each) not in refused]
+        return lambda rules: rules.under(definitions)
 
     def _known(self, document: Document) -> KnownKind | None:
-        return self.rules.catalog.find(kind_of(document.value))
+        return self._rulings.of(document).ruling.catalog.find(kind_of(document.value))
 
     def _is_in_namespace(self, document: Document, known: KnownKind) -> bool:
         return not self._namespace or placed(document.value, known)["metadata"].get("namespace") == self._namespace

@@ -1,0 +1,124 @@
+"""What the readers of the ways of deploying share: the files, the names of operators, and what they have read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from webhook.admission.errors import Problem
+from webhook.ground.fieldpath import field_path
+from webhook.library.pins.objects import name_of, value_at
+from webhook.library.pins.operators import Operators
+from webhook.library.pins.pin import Pin, Written, release_of
+from webhook.library.pins.settings import Given, value_settings
+from webhook.library.pins.tree import Tree
+from webhook.library.pins.values import Values, last_value
+from webhook.manifests import documents
+from webhook.manifests.documents import Document
+
+__all__ = ["Collector", "Release"]
+
+
+class Release(NamedTuple):
+    """What is written of a release, and where."""
+
+    written: Written
+    document: Document
+    path: tuple[str | int, ...]
+
+
+_PINS: Final = 500
+"""Deployments of operators in a repository."""
+
+
+class Collector:
+    """Collects pins and remarks."""
+
+    def __init__(self, operators: Operators, tree: Tree, remarks: list[Problem]) -> None:
+        self.operators = operators
+        self.tree = tree
+        self.pins = list[Pin]()
+        self.remarks = remarks
+
+    def file_of(self, document: Document) -> Path:
+        return self.tree.file_of(document.source)
+
+    def remark(self, document: Document, at: Sequence[str | int], message: str) -> None:
+        self.remarks.append(Problem(self.tree.place(document, *at), field_path(at), message))
+
+    def values(self, document: Document, *at: str | int) -> list[Values]:
+        """The values at a place of a document: one map or none; a text is read as YAML. What is neither is a remark."""
+        value = value_at(document.value, *at)
+        if isinstance(value, str):
+            return self.values_in(document, at, value)
+        if isinstance(value, dict):
+            return [Values(document, at, value)]
+        if value is not None:
+            self.remark(document, at, f"values of a chart are a map, not {type(value).__name__}")
+        return []
+
+    def values_in(self, document: Document, at: tuple[str | int, ...], text: str) -> list[Values]:
+        """The values in a text of YAML that is at a place of a document."""
+        scan = documents.scan_text(text, "")
+        if scan.problems or scan.others:
+            said = [*scan.problems, *scan.others][0]
+            self.remark(document, at, f"values that cannot be read: line {said.source.lstrip(':')}: {said.message}")
+        return [Values(document, at, each.value, is_inside=False) for each in [*scan.documents, *scan.repeating][:1]]
+
+    def root_values(self, path: str) -> list[Values]:
+        """The values in a file by its path from a root."""
+        return [part for root in self.tree.roots for part in self.file_values(root / path)][:1]
+
+    def file_values(self, file: Path) -> list[Values]:
+        """The values in a file of the tree."""
+        return [Values(each, (), each.value) for each in self.tree.read(file)[:1]]
+
+    def deploy(
+        self,
+        api: str,
+        release: Release,
+        where: Document,
+        layers: Sequence[Values] = (),
+        *,
+        given: Iterable[Given] = (),
+        patches: bool = False,
+        deployment: str = "",
+    ) -> None:
+        """An operator is deployed by a document. The tag of its image in values counts more than its chart's version.
+
+        ``patches``: the document only changes a ``deployment`` that another one has.
+        """
+        if len(self.pins) == _PINS:
+            self.remark(where, (), f"not read for the release of an operator: more than {_PINS} deployments")
+        if len(self.pins) >= _PINS:
+            return
+        written, document, path = self._tag(api, layers) or release
+        place = self.tree.place(document, *path)
+        if written.why:
+            operator = self.operators.packs[api].operator
+            self.remark(document, path, f"{written.why}, so it does not say which release of {operator} is deployed")
+        file, name = self.file_of(where), deployment or name_of(where.value)
+        self.pins.append(Pin(api, place, file, *written, self._settings(api, layers, given), name, patches))
+
+    def _settings(self, api: str, layers: Sequence[Values], given: Iterable[Given]) -> Mapping[str, object]:
+        """The settings that values and others give; one of a wrong type is left out, and a remark."""
+        pack, settings = self.operators.packs[api], dict[str, object]()
+        for each in (*value_settings(pack, layers), *given):
+            try:
+                if each.is_known:
+                    settings[each.name] = each.checked(pack)
+            except ValueError as error:
+                self.remark(
+                    each.document, each.path, f"{error}: the setting {each.name} of {pack.operator} is left out"
+                )
+        return settings
+
+    def _tag(self, api: str, layers: Sequence[Values]) -> Release | None:
+        """The release that the tag of the operator's image in values names."""
+        for each in self.operators.packs[api].tags:
+            path = each.split(".")
+            value, layer = last_value(layers, *path)
+            if layer is not None and value != "":
+                return Release(release_of(value), layer.document, layer.path_of(*path))
+        return None

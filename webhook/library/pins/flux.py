@@ -1,0 +1,182 @@
+"""Flux: HelmRelease and HelmChart, with the chart from an OCI, Helm or Git repository; and Kustomization of a source.
+
+A source is found by its kind and name, the nearest by folder of several: the namespace is often set by a kustomization.
+An object without a chart, or a source without an address, is a patch of one with the same kind and name.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from webhook.library.pins.collector import Collector, Release
+from webhook.library.pins.near import nearest
+from webhook.library.pins.objects import Layers, group_of, items_at, mapping_at, name_of, value_at
+from webhook.library.pins.operators import Operators
+from webhook.library.pins.values import Values, set_values
+from webhook.manifests.documents import Document
+
+__all__ = ["KINDS", "WORDS", "is_operators", "maps_of", "read_flux"]
+
+_SOURCES: Final = ("OCIRepository", "GitRepository", "HelmChart")
+KINDS: Final = frozenset({"HelmRelease", "Kustomization", "ConfigMap", *_SOURCES})
+"""Kinds of Flux, and those that it reads values from."""
+WORDS: Final = (b"HelmRelease", b"OCIRepository", b"kustomize.toolkit.fluxcd.io", b"ConfigMap")
+"""A file with an object that uses a source, changes one or gives it values has one of these words."""
+_GROUPS: Final = ("helm.toolkit.fluxcd.io", "source.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io", "")
+_WHOLE: Final = {
+    "HelmRelease": (("spec", "chart", "spec", "chart"), ("spec", "chartRef")),
+    "Kustomization": (("spec", "sourceRef"),),
+    "HelmChart": (("spec", "chart"),),
+}
+"""A field of an object that is not a patch, by its kind; of others it is the address."""
+_REFERENCES: Final = {
+    "OCIRepository": ("digest", "semver", "tag"),
+    "GitRepository": ("commit", "name", "semver", "tag", "branch"),
+}
+"""How a source says what is taken: the first that is written counts."""
+
+
+class _Use(NamedTuple):
+    """A source, and the document whose folder says where it is used."""
+
+    source: Layers
+    where: Document
+
+
+def read_flux(objects: Sequence[Document], collector: Collector) -> None:
+    """Collect the pins of Flux's objects."""
+    _Flux(objects, collector).read()
+
+
+class _Flux:
+    def __init__(self, objects: Sequence[Document], collector: Collector) -> None:
+        self._collector = collector
+        self._named = defaultdict[tuple[str, str], list[Document]](list)
+        for each in objects:
+            if group_of(each.value) in _GROUPS:
+                self._named[str(each.value.get("kind")), name_of(each.value)].append(each)
+        self._used = set[int]()
+
+    def read(self) -> None:
+        for layers in self._of_kind("HelmRelease"):
+            self._release(layers)
+        for layers in self._of_kind("Kustomization"):
+            kind, name = layers.at("spec", "sourceRef", "kind"), layers.at("spec", "sourceRef", "name")
+            for use in self._uses(kind, name, layers):
+                self._deploy(use, layers, ())
+        for kind in _SOURCES:
+            for layers in self._of_kind(kind):
+                if id(layers.last) not in self._used:
+                    self._deploy(_Use(layers, layers.last), layers, ())
+
+    def _of_kind(self, kind: str) -> list[Layers]:
+        return [layers for (of, _), objects in self._named.items() if of == kind for layers in self._layered(objects)]
+
+    def _layered(self, objects: Sequence[Document]) -> list[Layers]:
+        """Each whole object, and each patch over the nearest whole one."""
+        whole = [each for each in objects if _is_whole(each)]
+        patches = [each for each in objects if not _is_whole(each)] if whole else []
+        file_of = self._collector.file_of
+        below = [Layers([nearest(file_of(each), whole, file_of)[0], each]) for each in patches]
+        return [*(Layers([each]) for each in whole), *below]
+
+    def _release(self, layers: Layers) -> None:
+        """A HelmRelease: the version is beside the name of the chart, or in the source that it refers to."""
+        values = [*self._values_from(layers)]
+        for each in layers.documents:
+            values += self._collector.values(each, "spec", "values")
+        if layers.at("spec", "chartRef") is None:
+            self._of_chart(layers, ("spec", "chart", "spec"), layers, values)
+            return
+        kind, name = layers.at("spec", "chartRef", "kind"), layers.at("spec", "chartRef", "name")
+        for use in self._uses(kind, name, layers):
+            self._deploy(use, layers, values)
+
+    def _of_chart(self, layers: Layers, at: tuple[str, ...], user: Layers, values: Sequence[Values]) -> None:
+        """A chart with its version, or a folder of a Git repository that has the chart."""
+        reference = layers.at(*at, "sourceRef")
+        if value_at(reference, "kind") == "GitRepository":
+            for use in self._uses("GitRepository", value_at(reference, "name"), layers):
+                self._deploy(use, user, values)
+        elif api := self._collector.operators.of_chart(layers.at(*at, "chart")):
+            path = (*at, "version")
+            written = self._collector.operators.of_chart_version(api, layers.at(*path))
+            release = Release(written, layers.writer(*path), path)
+            self._collector.deploy(api, release, user.last, values, patches=user.is_patched)
+
+    def _uses(self, kind: Any, name: Any, user: Layers) -> list[_Use]:
+        """The nearest sources of this kind and name, and their patches; only the nearest of all for a patched user."""
+        every = self._layered(self._named.get((str(kind), str(name)), []))
+        self._used.update(id(each.last) for each in every)
+        if user.is_patched:
+            return [_Use(each, user.last) for each in self._nearest(user, every)[:1]]
+        bases = self._nearest(user, [each for each in every if not each.is_patched])
+        uses = [_Use(each, each.last if len(bases) > 1 else user.last) for each in bases]
+        return [*uses, *(_Use(each, each.last) for each in every if each.is_patched)]
+
+    def _nearest(self, user: Layers, sources: Sequence[Layers]) -> list[Layers]:
+        return nearest(self._collector.file_of(user.last), sources, lambda each: self._collector.file_of(each.last))
+
+    def _deploy(self, use: _Use, user: Layers, values: Sequence[Values]) -> None:
+        """What a source has is deployed, if it is an operator."""
+        kind = str(use.source.last.value.get("kind"))
+        if kind == "HelmChart":
+            self._of_chart(use.source, ("spec",), user, values)
+            return
+        operators = self._collector.operators
+        address = use.source.at("spec", "url")
+        if api := operators.of_repository(address) or operators.of_chart(address):
+            release = self._reference(kind, use.source, api)
+            is_patched = use.source.is_patched or user.is_patched
+            name = name_of(user.last.value)
+            self._collector.deploy(api, release, use.where, values, patches=is_patched, deployment=name)
+
+    def _reference(self, kind: str, source: Layers, api: str) -> Release:
+        """The release that a source takes."""
+        reference, operators = source.at("spec", "ref"), self._collector.operators
+        key = next((each for each in _REFERENCES[kind] if value_at(reference, each)), "tag")
+        path = ("spec", "ref", key)
+        of_text = operators.of_chart_version if kind == "OCIRepository" else operators.of_tag
+        return Release(of_text(api, source.at(*path)), source.writer(*path), path)
+
+    def _values_from(self, layers: Layers) -> Iterator[Values]:
+        """The values of ConfigMaps in the tree; those of Secrets are not read."""
+        for document in layers.documents:
+            for _, item in items_at(document.value, "spec", "valuesFrom"):
+                if item.get("kind") == "ConfigMap":
+                    yield from self._of_map(item, document)
+
+    def _of_map(self, item: dict[str, Any], document: Document) -> Iterator[Values]:
+        key, target = str(item.get("valuesKey", "values.yaml")), item.get("targetPath")
+        maps = self._named.get(("ConfigMap", str(item.get("name"))), [])
+        for each in nearest(self._collector.file_of(document), maps, self._collector.file_of)[:1]:
+            if isinstance(target, str) and target:
+                yield from set_values(each, ("data", key), [(target, value_at(each.value, "data", key))])
+            else:
+                yield from self._collector.values(each, "data", key)
+
+
+def is_operators(document: Document, operators: Operators) -> bool:
+    """Whether an object has the chart of an operator, or is a source of one."""
+    if group_of(document.value) not in _GROUPS:
+        return False
+    spec = mapping_at(document.value, "spec")
+    chart = spec.get("chart")
+    charts = (spec.get("url"), value_at(chart, "spec", "chart") if isinstance(chart, dict) else chart)
+    return any(map(operators.of_chart, charts)) or bool(operators.of_repository(spec.get("url")))
+
+
+def maps_of(document: Document, names: Collection[str]) -> Iterator[str]:
+    """The maps from which a HelmRelease takes values that has one of the names, or refers to one."""
+    if name_of(document.value) in names or value_at(document.value, "spec", "chartRef", "name") in names:
+        for _, item in items_at(document.value, "spec", "valuesFrom"):
+            if item.get("kind") == "ConfigMap" and isinstance(item.get("name"), str):
+                yield item["name"]
+
+
+def _is_whole(document: Document) -> bool:
+    """Whether an object says what it is about; a patch does not."""
+    paths = _WHOLE.get(str(document.value.get("kind")), (("spec", "url"),))
+    return any(value_at(document.value, *path) is not None for path in paths)

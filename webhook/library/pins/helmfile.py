@@ -1,0 +1,44 @@
+"""helmfile: releases of charts, with their versions and values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webhook.library.pins.charts import locked
+from webhook.library.pins.collector import Collector, Release
+from webhook.library.pins.objects import items_at, value_at
+from webhook.library.pins.values import Values, set_values
+from webhook.manifests.documents import Document
+
+__all__ = ["is_helmfile", "read_helmfile"]
+
+
+def is_helmfile(document: Document) -> bool:
+    """Whether a document has releases, and is no object of a cluster."""
+    return "kind" not in document.value and any("chart" in item for _, item in items_at(document.value, "releases"))
+
+
+def read_helmfile(document: Document, collector: Collector) -> None:
+    """Collect the pins of the releases of a helmfile."""
+    operators = collector.operators
+    for index, item in items_at(document.value, "releases"):
+        api = operators.of_chart(item.get("chart"))
+        if api and item.get("installed") is not False and not str(item["chart"]).startswith("."):
+            path = ("releases", index, "version")
+            release = Release(operators.of_chart_version(api, item.get("version")), document, path)
+            release = locked(api, item["chart"], release, collector)
+            collector.deploy(api, release, document, [*_values(index, item, document, collector)])
+
+
+def _values(index: int, item: dict[str, Any], document: Document, collector: Collector) -> Iterator[Values]:
+    """The values of a release: files beside the helmfile and maps, in their order, then what is set."""
+    at, here = ("releases", index, "values"), collector.file_of(document).parent
+    values = value_at(item, "values")
+    for place, each in enumerate(values if isinstance(values, list) else ()):
+        if isinstance(each, str):
+            yield from collector.file_values(here / each)
+        else:
+            yield from collector.values(document, *at, place)
+    pairs = ((each.get("name"), each.get("value")) for _, each in items_at(item, "set"))
+    yield from set_values(document, ("releases", index, "set"), pairs)

@@ -1,0 +1,108 @@
+"""kustomize: charts that it inflates, the operator's manifests from afar, and the tags that it gives to images."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from webhook.library.pins.collector import Collector, Release
+from webhook.library.pins.objects import items_at, mapping_at, value_at
+from webhook.library.pins.pin import Written, release_of
+from webhook.library.pins.values import nested
+from webhook.manifests.composer import YamlError, compose
+from webhook.manifests.documents import Document
+
+__all__ = ["patches_in", "read_kustomization", "resources_of"]
+
+_RESOURCES: Final = ("resources", "bases", "components")
+_REVISION: Final = (
+    re.compile(r"/releases/download/([^/?#]+)/"),
+    re.compile(r"/(?:raw/|archive/|tree/|blob/)?refs/tags/([^/?#]+?)(?:\.tar\.gz|\.zip|/|$)"),
+    re.compile(r"[?&](?:ref|version)=([^&#]+)"),
+    re.compile(r"^https?://raw\.githubusercontent\.com/[^/]+/[^/]+/([^/?#]+)/"),
+)
+"""Where the address of a resource has a tag: of a release's file, of a file at a tag, of a repository."""
+_PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
+
+
+def read_kustomization(document: Document, collector: Collector) -> None:
+    """Collect the pins of a kustomization."""
+    _charts(document, collector)
+    _remote(document, collector)
+    _images(document, collector)
+
+
+def _charts(document: Document, collector: Collector) -> None:
+    operators, here = collector.operators, collector.file_of(document).parent
+    for index, item in items_at(document.value, "helmCharts"):
+        if api := operators.of_chart(item.get("name")):
+            path = ("helmCharts", index, "version")
+            release = Release(operators.of_chart_version(api, item.get("version")), document, path)
+            more = item.get("additionalValuesFiles")
+            files = [item.get("valuesFile"), *(more if isinstance(more, list) else ())]
+            layers = [part for name in files if name for part in collector.file_values(here / str(name))]
+            layers += collector.values(document, "helmCharts", index, "valuesInline")
+            collector.deploy(api, release, document, layers)
+
+
+def _remote(document: Document, collector: Collector) -> None:
+    for path, address in resources_of(document):
+        api = collector.operators.of_address(address)
+        if api:
+            collector.deploy(api, Release(_revision(api, address, collector), document, path), document)
+
+
+def _revision(api: str, address: str, collector: Collector) -> Written:
+    """The release of the files at an address."""
+    for pattern in _REVISION:
+        if match := pattern.search(address):
+            return collector.operators.of_tag(api, match[1])
+    return Written(why=f'"{address[:100]}" has no tag')
+
+
+def _images(document: Document, collector: Collector) -> None:
+    """The tags that a kustomization gives to images: they count more than those of Deployments."""
+    for index, item in items_at(document.value, "images"):
+        api = collector.operators.of_image(item.get("newName") or item.get("name"))
+        key = next((each for each in ("newTag", "digest") if item.get(each)), "")
+        if api and key:
+            release = Release(release_of(item[key]), document, ("images", index, key))
+            collector.deploy(api, release, document, patches=True)
+
+
+def resources_of(document: Document) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """The resources that a kustomization names, each with its place."""
+    for key in _RESOURCES:
+        items = document.value.get(key)
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            if isinstance(item, str):
+                yield (key, index), item
+
+
+def patches_in(document: Document) -> Iterator[Document]:
+    """The patches that are in the text of a kustomization, as parts of objects at its line."""
+    for key in _PATCHES:
+        items = document.value.get(key)
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            text = item if isinstance(item, str) else value_at(item, "patch")
+            if isinstance(text, str) and ":" in text:
+                line = document.line_of(key, index)
+                for value in _parts(text, mapping_at(item, "target")):
+                    yield Document(document.source, line, value)
+
+
+def _parts(text: str, target: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The objects that a patch is part of: one of JSON 6902 sets values at paths of its target."""
+    try:
+        composed = compose(text)
+    except YamlError:  # kustomize says so
+        return
+    value = composed.value if composed else None
+    if isinstance(value, dict):
+        yield value
+    elif isinstance(value, list):
+        operations = [each for each in value if isinstance(each, dict) and each.get("op") in {"add", "replace"}]
+        pairs = [(str(each.get("path", "")).strip("/").split("/"), each.get("value")) for each in operations]
+        head = {"apiVersion": f"{target.get('group', '')}/", "kind": target.get("kind")}
+        yield {**nested(pairs), **head, "metadata": {"name": target.get("name")}}

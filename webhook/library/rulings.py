@@ -1,0 +1,166 @@
+"""By what each document is judged: the release and the settings of its operator that its repository pins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from webhook.admission.errors import Problem, SettingsError
+from webhook.catalog import By, InForce, Pack, chosen, with_operator
+from webhook.engine import Ruling
+from webhook.facts.settings import Settings
+from webhook.library.apiserver import kind_of
+from webhook.manifests.documents import Document
+
+if TYPE_CHECKING:  # what reads pins is loaded where there is a repository
+    from webhook.library.pins import Pinned
+
+__all__ = ["Deployed", "JudgedAs", "Moved", "Rulings"]
+
+Deployed = Callable[[Document], Mapping[str, "Pinned"]]
+"""What is deployed of each operator for the objects of a document, by API."""
+
+_MOST: Final = 16
+"""Rulings of one run: each compiles rules, and looks at all objects. A repository has one for each environment."""
+_SHOWN: Final = 3
+_NOTHING: Final = Document("", 1, {})
+_BY: Final[Mapping[By, str]] = {
+    "documented": "the documented release",
+    "setting": "as it is set",
+    "definitions": "by its definitions",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedAs:
+    """The release of an operator by which an object is judged: ``LLMKube 0.9.19``.
+
+    ``by`` is what says so: ``setting`` (a flag, the configuration, the settings of a gate), ``pin`` (the files in
+    ``places``, each with its line), ``definitions`` (those that are installed), or ``documented`` (nothing).
+    """
+
+    api: str
+    release: str
+    by: By
+    places: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.release} ({_BY.get(self.by) or _some(self.places)})"
+
+
+class Moved(NamedTuple):
+    """The release by which some objects are judged ``before`` a change and ``after`` it."""
+
+    before: JudgedAs
+    after: JudgedAs
+
+
+class Ruled(NamedTuple):
+    """What judges the objects of a document.
+
+    ``number`` is that of the ``ruling`` among those of the run. ``pinned`` is what is deployed for the objects, and
+    ``faults`` say what of it could not be used, both by API.
+    """
+
+    number: int
+    ruling: Ruling
+    pinned: Mapping[str, Pinned]
+    faults: Mapping[str, list[Problem]]
+
+
+class Rulings:
+    """The rulings of a run: one for each combination of releases and settings by which documents are judged.
+
+    ``loaded`` are the rules by flags and configuration, which count more than pins; ``complete`` puts a ruling under
+    the definitions of the run; ``deployed`` reads the pins. ``made`` are the rulings, in the order of their numbers.
+    """
+
+    def __init__(
+        self,
+        loaded: Ruling,
+        complete: Callable[[Ruling], Ruling] = lambda ruling: ruling,
+        deployed: Deployed | None = None,
+    ) -> None:
+        self._loaded = loaded
+        self._complete = complete
+        self._deployed = deployed
+        self._numbers = dict[tuple[tuple[tuple[str, InForce], ...], Settings], int]()
+        self._places = dict[object, Ruled]()
+        self._remarks = dict[Problem, None]()
+        self._lock = Lock()
+        self.made: list[Ruling] = []
+
+    @property
+    def remarks(self) -> list[Problem]:
+        """What could not be used of the pins for the objects that were asked for, each with its file and line."""
+        return [*self._remarks]
+
+    def of(self, document: Document) -> Ruled:
+        """What judges the objects of a document."""
+        place = self._deployed and (document.source, document.built)
+        ruled = self._places.get(place)
+        if ruled is None:
+            pinned = self._deployed(document) if self._deployed else {}
+            with self._lock:
+                ruled = self._places[place] = self._ruled(pinned)
+        return ruled
+
+    def groups(self, documents: Iterable[Document]) -> Mapping[int, list[Document]]:
+        """The documents by the numbers of their rulings; without any, there is one ruling all the same."""
+        groups = dict[int, list[Document]]()
+        for document in documents:
+            groups.setdefault(self.of(document).number, []).append(document)
+        return groups or {self.of(_NOTHING).number: []}
+
+    def judged_as(self, document: Document) -> JudgedAs | None:
+        """By which release an object is judged; None if its operator has no releases, or only one."""
+        ruled, gvk = self.of(document), kind_of(document.value)
+        catalog = ruled.ruling.catalog
+        if gvk not in catalog.kinds:
+            return None
+        known = catalog.uncompiled(gvk)
+        self._remarks.update(dict.fromkeys(ruled.faults.get(known.api, ())))
+        in_force = catalog.in_force.get(known.api, known.pack.in_force)
+        if len(known.pack.releases) <= 1:
+            return None
+        places = ruled.pinned[known.api].places if in_force.by == "pin" else ()
+        return JudgedAs(known.api, str(in_force), in_force.by, places)
+
+    def _ruled(self, pinned: Mapping[str, Pinned]) -> Ruled:
+        in_force, settings = dict[str, InForce](), self._loaded.options.settings
+        faults = dict[str, list[Problem]]()
+        for api, each in sorted(pinned.items()):
+            pack = self._loaded.shipped.packs[api]
+            settings = with_operator(settings, pack, each.settings)
+            release, fault = self._release(api, pack, each)
+            in_force |= {api: release} if release else {}
+            faults[api] = [Problem(each.places[0], "", fault)] if fault else []
+        key = (tuple(in_force.items()), settings)
+        if key not in self._numbers and len(self._numbers) >= _MOST:
+            fault = f"not used: the files before it pin {_MOST} combinations of releases and settings already"
+            faults = {api: [Problem(each.places[0], "", fault)] for api, each in pinned.items()}
+            key = ((), self._loaded.options.settings)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.made)
+            self.made.append(self._complete(self._loaded.as_of(*key)))
+        return Ruled(self._numbers[key], self.made[self._numbers[key]], pinned, faults)
+
+    def _release(self, api: str, pack: Pack, pinned: Pinned) -> tuple[InForce | None, str]:
+        """The release that is pinned, if it counts; or why it is not known."""
+        before = self._loaded.shipped.releases()[api]
+        if pack.documented is None or before.by == "setting":
+            return None, ""
+        why = pinned.why
+        try:
+            if pinned.release:
+                return chosen(self._loaded.shipped.packs, [(api, pinned.release)], "pin")[api], ""
+        except SettingsError as error:
+            why = error.problems[0].message
+        return None, f"the release of {pack.operator} is not known, so that {before.name} counts: {why}" if why else ""
+
+
+def _some(places: tuple[str, ...]) -> str:
+    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+    return ", ".join(places[:_SHOWN]) + more
