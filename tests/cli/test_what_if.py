@@ -13,6 +13,7 @@ import yaml
 from referencing import Registry, Resource
 
 from tests.catalog.test_installed import changed, with_prefetch
+from tests.cli.strangers import commit, git
 from tests.shared import ROOT
 from webhook.admission import GroupVersionKind
 from webhook.catalog import load
@@ -81,7 +82,7 @@ def test_an_upgrade_names_what_it_breaks_mends_and_fills_in_otherwise(capsys: Ca
     code, out, err = run(capsys, "check", ".", "--what-if", UP)
     assert code == 1
     head, columns, *rest = out.splitlines()
-    expected = "1 newly refused, 2 newly warned, 2 mended, 1 with other defaults (3 objects judged twice)"
+    expected = "1 newly refused, 2 newly warned, 2 resolved, 1 with other defaults (3 objects judged twice)"
     assert head == f"what if LLMKube 0.9.5 (the documented release) → LLMKube 0.9.19: {expected}"
     assert columns.split() == ["CHANGE", "CODE", "OBJECTS", "NAMESPACES", "FILES"]
     assert rest[0].split("  ")[0] == "newly refused"
@@ -92,7 +93,7 @@ def test_an_upgrade_names_what_it_breaks_mends_and_fills_in_otherwise(capsys: Ca
     )
     assert places[0].endswith("(InferenceService team/shared)")
     assert any(line.startswith("s3.yaml:5:3: LK342 newly warned: spec.source: ") for line in places)
-    assert any(line.startswith("s3.yaml:5:3: schema mended: spec.source: Invalid value: ") for line in places)
+    assert any(line.startswith("s3.yaml:5:3: schema resolved: spec.source: Invalid value: ") for line in places)
     assert any(
         'LK102 other default: spec.hardware.gpu.resourceName: "amd.com/gpu" → nothing' in line for line in places
     )
@@ -108,8 +109,8 @@ def test_the_way_back_has_the_opposite_effects(capsys: Capture) -> None:
         ["LLMKube 0.9.19 (as it is set) → LLMKube 0.9.5"],
     )
     assert codes(up, "refused") == {"LS271": 1}
-    assert codes(down, "mended") == codes(up, "refused") | codes(up, "warned")
-    assert codes(up, "mended") == codes(down, "refused") | codes(down, "warned")
+    assert codes(down, "resolved") == codes(up, "refused") | codes(up, "warned")
+    assert codes(up, "resolved") == codes(down, "refused") | codes(down, "warned")
     assert codes(up, "otherDefaults") == codes(down, "otherDefaults")
 
 
@@ -129,7 +130,7 @@ def test_the_difference_is_that_of_two_checks(tmp_path: Path, capsys: Capture) -
     found = report(capsys, "check", file, "--what-if", UP)
     sides = [json.loads(run(capsys, "check", file, *more, "-o", "json")[1]) for more in ((), ("--release", UP[8:]))]
     before, after = (findings(side, "findings") for side in sides)
-    new, gone = (findings(found, name) for name in ("new", "mended"))
+    new, gone = (findings(found, name) for name in ("new", "resolved"))
     assert len(new) > 20
     assert len(gone) > 20
     assert new <= after - before  # an error at a field that was refused in other words is not new
@@ -179,14 +180,14 @@ def test_a_stricter_profile_refuses_what_was_warned_and_mends_nothing(tree: Path
     strict = report(capsys, "check", "memory.yaml", "--what-if", "profile=strict")
     (differing,) = strict["objects"]
     assert codes(strict, "refused") == {"LS209": 1}
-    assert (differing["before"], differing["after"], differing["mended"]) == ("accepted", "refused", [])
+    assert (differing["before"], differing["after"], differing["resolved"]) == ("accepted", "refused", [])
     assert {each["severity"] for each in differing["new"]} == {"error"}
     back = report(capsys, "check", "memory.yaml", "--profile", "strict", "--what-if", "profile=standard")
     (differing,) = back["objects"]
-    assert (codes(back, "mended"), differing["new"]) == (codes(strict, "refused"), [])
+    assert (codes(back, "resolved"), differing["new"]) == (codes(strict, "refused"), [])
     audit = report(capsys, "scan", "s3.yaml", "--what-if", "profile=audit")
     (differing,) = audit["objects"]
-    assert (codes(audit, "mended"), differing["new"]) == ({"schema": 1}, [])
+    assert (codes(audit, "resolved"), differing["new"]) == ({"schema": 1}, [])
 
 
 PACK = {
@@ -276,7 +277,7 @@ def test_what_a_rule_without_a_known_release_would_say_is_not_mended(tree: Path,
         'spec: {modelRef: m, runtime: tgi, endpoint: {port: 80}, extraArgs: ["--seed", "1"]}\n'
     )
     found = report(capsys, "check", "tgi.yaml", "--what-if", "release=llmkube=unknown")
-    assert (codes(found, "unjudged"), codes(found, "mended")) == ({"LS382": 1}, {})
+    assert (codes(found, "unjudged"), codes(found, "resolved")) == ({"LS382": 1}, {})
     assert any("LS382" in each["message"] for each in found["remarks"])
 
 
@@ -289,7 +290,7 @@ def test_a_version_that_is_served_no_more_is_refused_and_mends_nothing(
     crd.write_text(text.replace("served: true", "served: false"))
     found = report(capsys, command, ".", "--what-if", f"crds={crd}")
     assert codes(found, "refused") == {"unknown-kind": 2}
-    assert (codes(found, "unjudged"), codes(found, "mended")) == ({"schema": 1}, {})
+    assert (codes(found, "unjudged"), codes(found, "resolved")) == ({"schema": 1}, {})
 
 
 def test_a_scan_compares_the_findings_of_stored_objects(tree: Path, capsys: Capture) -> None:
@@ -298,7 +299,10 @@ def test_a_scan_compares_the_findings_of_stored_objects(tree: Path, capsys: Capt
     assert codes(found, "warned") == {"LK306": 1, "LK342": 1}
     assert found["summary"]["judged"] == 3
     code, out, _ = run(capsys, "scan", "-n", "ml", "--kind", "Model", tree, "--what-if", UP)
-    assert (code, out.partition(": ")[2].partition("\n")[0]) == (0, "2 newly warned, 1 mended (2 objects judged twice)")
+    assert (code, out.partition(": ")[2].partition("\n")[0]) == (
+        0,
+        "2 newly warned, 1 resolved (2 objects judged twice)",
+    )
 
 
 @pytest.mark.usefixtures("tree")
@@ -330,7 +334,7 @@ def test_a_difference_of_thousands_of_objects_stays_readable(tmp_path: Path, cap
     code, out, _ = run(capsys, "check", file, "--what-if", UP, "--fail-on", "warning")
     lines = out.splitlines()
     assert code == 1
-    assert lines[0].endswith(": 3,000 newly warned, 3,000 mended (3,000 objects judged twice)")
+    assert lines[0].endswith(": 3,000 newly warned, 3,000 resolved (3,000 objects judged twice)")
     assert len(lines) < 20
     assert lines[-1] == "not listed: 5,990 more places; -v has all"
     markdown = run(capsys, "check", file, "--what-if", UP, "-o", "markdown")[1]
@@ -387,3 +391,61 @@ def test_flags_that_do_not_go_with_a_change_are_errors(flags: tuple[str, ...], m
     code, out, err = run(capsys, "check", ".", *flags)
     assert (code, out) == (64, "")
     assert message in err
+
+
+PIN = """apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {name: llmkube, namespace: flux-system}
+spec:
+  url: oci://ghcr.io/defilantech/charts/llmkube
+  ref: {tag: 0.9.9}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: llmkube, namespace: flux-system}
+spec: {chartRef: {kind: OCIRepository, name: llmkube}}
+"""
+DRAFT = f"""{HEAD}kind: InferenceService
+metadata: {{name: draft, namespace: team}}
+spec:
+  modelRef: amd
+  speculativeDecoding: {{type: draft}}
+"""
+
+
+@pytest.fixture
+def pinned(tree: Path) -> Path:
+    """The tree as a repository that pins LLMKube 0.9.9; the commit is ``main``."""
+    (tree / "pin.yaml").write_text(PIN)
+    (tree / "draft.yaml").write_text(DRAFT)
+    git(tree, "init", "-q", "-b", "main", ".")
+    commit(tree, "base")
+    git(tree, "checkout", "-q", "-b", "change")
+    return tree
+
+
+def test_a_raised_pin_shows_what_it_breaks_in_objects_that_the_change_does_not_touch(
+    pinned: Path, capsys: Capture
+) -> None:
+    assert run(capsys, "check", "--git", "main", ".")[0] == 0
+    (pinned / "pin.yaml").write_text(PIN.replace("0.9.9", "0.9.19"))
+    code, out, err = run(capsys, "check", "--git", "main", ".")
+    assert code == 1
+    (error,) = (line for line in out.splitlines() if " error: " in line)
+    assert error.startswith("draft.yaml:6:3: schema error: spec.speculativeDecoding: Invalid value: ")
+    assert out.count("this speculative decoding type needs draft weights") == 1
+    effects = "1 newly refused, 1 newly warned, 2 resolved (4 objects judged twice)"
+    assert f"what the releases change, as if all were created: {effects}\n" in err
+    found = json.loads(run(capsys, "check", "--git", "main", ".", "-o", "json")[1])
+    assert [each["name"] for each in found["objects"] if each["verdict"] == "refused"] == ["draft"]
+    assert any(effects in each["message"] for each in found["notes"])
+    assert run(capsys, "check", "--git", "main", ".", "--fail-on", "never")[0] == 0
+
+
+def test_a_pin_of_the_tree_is_what_a_named_release_is_compared_with(pinned: Path, capsys: Capture) -> None:
+    found = report(capsys, "check", ".", "--what-if", UP)
+    assert found["changes"] == ["LLMKube 0.9.9 (pin.yaml:6) → LLMKube 0.9.19"]
+    assert codes(found, "refused") == {"schema": 1}
+    (pinned / "new.yaml").write_text(DRAFT.replace("name: draft", "name: new"))
+    _, _, err = run(capsys, "check", "--git", "main", ".")
+    assert "what the releases change" not in err

@@ -123,7 +123,14 @@ def test_a_scan_says_what_the_next_release_would_change_in_the_cluster(plane, ga
     both = scan(kubeconfig, *part, upgrade, f"--what-if=crds={never(plane, 'next.json')}", "-o", "json")
     assert both.returncode == 1, both.stderr
     report = json.loads(both.stdout)
-    assert report["summary"] == {"judged": 2, "refused": 2, "warned": 1, "unjudged": 0, "mended": 0, "otherDefaults": 0}
+    assert report["summary"] == {
+        "judged": 2,
+        "refused": 2,
+        "warned": 1,
+        "unjudged": 0,
+        "resolved": 0,
+        "otherDefaults": 0,
+    }
     assert [each["namespaces"] for each in report["codes"]] == [{namespace: 2}, {namespace: 1}]
     nothing = scan(kubeconfig, *part, "--what-if=release=llmkube=0.9.5")
     assert (nothing.returncode, "nothing changes" in nothing.stdout) == (0, True)

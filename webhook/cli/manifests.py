@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from webhook.library.apiserver import is_definition, kind_of, placed, read_defin
 from webhook.library.judge import Judge, Judges, Surroundings, updated
 from webhook.library.kinds import concerns
 from webhook.library.review import ReviewedManifest
-from webhook.library.rulings import Moved, Rulings
+from webhook.library.rulings import Deployed, Moved, Rulings
 from webhook.library.unknown import Substitutions, prepared
 from webhook.manifests.documents import Document, repeats_of
 from webhook.manifests.files import top_of
@@ -38,7 +38,7 @@ from webhook.policy import Profile
 
 if TYPE_CHECKING:
     from webhook.cli.input.repository import Commit
-    from webhook.library.pins import Pins
+    from webhook.library.pins import Pinned, Pins
 
 
 class Outcomes(NamedTuple):
@@ -59,7 +59,7 @@ class Outcomes(NamedTuple):
     packs: Sequence[Path] = ()
     at_commit: Sequence[ReviewedManifest] = ()
     moved: Sequence[Moved] = ()
-    files: Files | None = None
+    files: ReadFiles | None = None
 
     @property
     def problems(self) -> list[Problem]:
@@ -76,7 +76,7 @@ class Outcomes(NamedTuple):
         return self.judges.review(self.settled(document))
 
 
-def outcomes(options: argparse.Namespace, files: Files | None = None) -> Outcomes:
+def outcomes(options: argparse.Namespace, files: ReadFiles | None = None) -> Outcomes:
     """Mutate and validate each document of the files: as on UPDATE if the view has the object, else as on CREATE.
 
     ``files`` were read for options that differ only in what decides.
@@ -87,7 +87,7 @@ def outcomes(options: argparse.Namespace, files: Files | None = None) -> Outcome
         SettingsError: a flag with an invalid value.
     """
     loaded = Ruling.of(_strictness(options), options.packs)
-    files = files or Files.read(options, loaded)
+    files = files or ReadFiles.read(options, loaded)
     given = files.counted()
     defining = (files.crds, files.there, given.documents, files.before.documents)
     crds, there, among, before = replaced(options.instead, loaded.shipped, *defining)
@@ -97,7 +97,7 @@ def outcomes(options: argparse.Namespace, files: Files | None = None) -> Outcome
     def complete(ruling: Ruling) -> Ruling:
         return ruling.under(definitions, trusted=False).extended(decided.checked.crds.values())
 
-    rulings = Rulings(loaded, complete, deployed_by(files.pins))
+    rulings = Rulings(loaded, complete, files.deployed)
     rulings_before = Rulings(loaded, complete, files.before.deployed) if options.commit else rulings
     judges_of = partial(
         Judges,
@@ -153,10 +153,11 @@ def _strictness(options: argparse.Namespace) -> Options:
     return Options(profile, strict_fields=True, faults_told=True, complete=closed, settings=settings)
 
 
-class Files(NamedTuple):
+class ReadFiles(NamedTuple):
     """What the options name: the files that are ``given``, their versions ``before``, and what lies beside them.
 
-    ``settled`` gives a document its values for the variables of Flux. ``pins`` are those of the files' repository.
+    ``settled`` gives a document its values for the variables of Flux. ``pins`` are those of the files' repository, and
+    ``deployed`` is what they say of a document.
     """
 
     crds: list[Document]
@@ -165,6 +166,23 @@ class Files(NamedTuple):
     before: Earlier
     settled: Callable[[Document], Document]
     pins: Pins | None
+    deployed: Deployed | None
+
+    def created(self) -> ReadFiles:
+        """The same files as if nothing of them was there before, whatever updates are spared."""
+        return self._replace(before=Earlier([each for each in self.before.documents if is_definition(each.value)]))
+
+    def as_pinned_at(self, commit: Commit) -> ReadFiles:
+        """The same files, as what the commit deploys; a file that it does not have, as now."""
+        pinned: dict[str, Mapping[str, Pinned]] = {}
+        for each in self.before.documents:
+            pinned.setdefault(each.source, self.before.deployed(each))
+
+        def deployed(document: Document) -> Mapping[str, Pinned]:
+            now = self.deployed(document) if self.deployed else {}
+            return pinned.get(commit.source(Path(document.source)), now)
+
+        return self._replace(deployed=deployed)
 
     def counted(self) -> Manifests:
         """What is given; what a judgement adds to its problems and counts stays with that judgement."""
@@ -172,7 +190,7 @@ class Files(NamedTuple):
         return replace(given, problems=[*given.problems], unread=[*given.unread], skipped=given.skipped.copy())
 
     @classmethod
-    def read(cls, options: argparse.Namespace, ruling: Ruling) -> Files:
+    def read(cls, options: argparse.Namespace, ruling: Ruling) -> ReadFiles:
         """Read all of them.
 
         Raises:
@@ -197,7 +215,7 @@ class Files(NamedTuple):
             at = at_commit(options.commit, options.files, read, options.substitute, whole=whole, catalog=catalog)
             before = Earlier([*before.documents, *at.documents], at.pinned)
         pins = pins_of(given.documents, options.files, catalog) if catalog else None
-        return cls(crds, there, given, before, settled, pins)
+        return cls(crds, there, given, before, settled, pins, deployed_by(pins))
 
 
 def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind], paths: Sequence[Path]) -> Manifests:

@@ -101,6 +101,10 @@ def run(options: argparse.Namespace) -> int:
     if options.fix:
         outcomes = _fix(outcomes)
     report = report_of(outcomes, ignored, options.docs_url or "")
+    if outcomes.moved:
+        from webhook.cli.check.comparing import add_moved  # noqa: PLC0415 - as below
+
+        add_moved(report, outcomes, options, ignored)
     failing = FAILING[options.fail_on or "error"]
     _print(report, options, failing)
     text.summary(report, quiet=options.quiet)

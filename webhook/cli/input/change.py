@@ -18,7 +18,7 @@ from webhook.library.rulings import JudgedAs
 from webhook.manifests.documents import Document
 from webhook.policy import Profile
 
-__all__ = ["Change", "Instead", "add_what_if", "must_fit", "replaced"]
+__all__ = ["Instead", "WhatIf", "add_what_if", "must_fit", "replaced"]
 
 FORMATS: Final = ("text", "json", "github", "markdown")
 """The formats of a difference; a table is text, too."""
@@ -73,7 +73,7 @@ def must_fit(options: argparse.Namespace) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class WhatIf:
     """What is to be different: releases by API, the profile, folders of rules, and definitions.
 
     A folder takes the place of the given ones with the same APIs, and a definition that of all others of its kind.
@@ -86,7 +86,7 @@ class Change:
     crds: tuple[Path, ...] = ()
 
     @classmethod
-    def of(cls, words: Iterable[str]) -> Change:
+    def of(cls, words: Iterable[str]) -> WhatIf:
         """The change that the values of the flag name.
 
         Raises:

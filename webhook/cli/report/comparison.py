@@ -13,15 +13,16 @@ from typing import Any, Final, NamedTuple
 from webhook.admission.errors import Problem
 from webhook.cli.output import inert_json, printable
 from webhook.cli.report import machine
-from webhook.cli.report.difference import Difference, Differences, Effect, Step
+from webhook.cli.report.difference import Comparison, Difference, Effect, Impact
 from webhook.cli.report.report import Report
 from webhook.cli.report.text import Style
 from webhook.cli.terminal import aligned
 from webhook.facts.nodes import text as text_at
 from webhook.library.explained import Change
 from webhook.library.findings import CODES
+from webhook.library.verdict import Verdict
 
-__all__ = ["explaining", "rendered"]
+__all__ = ["counted", "explaining", "rendered"]
 
 _NAMES: Final = 2
 """Namespaces and files that a row names; the others are counted."""
@@ -31,10 +32,10 @@ _PLACES: Final = 60
 """Places in all: two screens. A comment on a pull request has 65,536 characters, and a place at most 600."""
 _TEXT: Final = 400
 """Characters of a finding in a comment."""
-_COLOURS: Final = {Effect.REFUSED: "red", Effect.WARNED: "yellow", Effect.MENDED: "green"}
+_COLOURS: Final = {Effect.REFUSED: "red", Effect.WARNED: "yellow", Effect.RESOLVED: "green"}
 
 
-def rendered(differences: Differences, form: str, style: Style, *, whole: bool = False) -> Iterator[str]:
+def rendered(differences: Comparison, form: str, style: Style, *, whole: bool = False) -> Iterator[str]:
     """The report in a format, as lines or as one text; ``whole``: with all places (text)."""
     if form == "json":
         yield inert_json(json.dumps(_document(differences), ensure_ascii=True, indent=2))
@@ -46,19 +47,24 @@ def rendered(differences: Differences, form: str, style: Style, *, whole: bool =
         yield from _lines(differences, style, whole=whole)
 
 
-def _summary(differences: Differences) -> str:
-    """What is changed, and how many objects differ by each effect."""
+def counted(differences: Comparison) -> str:
+    """How many objects differ by each effect."""
     counts = differences.counts()
     number = f"{differences.judged:,} {'object' if differences.judged == 1 else 'objects'} judged twice"
     named = ", ".join(f"{counts[effect]:,} {_PLURALS[effect]}" for effect in Effect if counts[effect])
-    return f"what if {', '.join(differences.changes)}: {named or 'nothing changes'} ({number})"
+    return f"{named or 'nothing changes'} ({number})"
 
 
-def explaining(differences: Differences) -> Iterator[Problem]:
+def _summary(differences: Comparison) -> str:
+    """What is changed, and what that does."""
+    return f"what if {', '.join(differences.changes)}: {counted(differences)}"
+
+
+def explaining(differences: Comparison) -> Iterator[Problem]:
     """What else a person may want to know: what is not judged, and how to look up a code."""
     yield from differences.notes
     new = (step.code for step in differences.steps() if step.effect in (Effect.REFUSED, Effect.WARNED))
-    if code := next((each for each in new if each not in CODES), ""):
+    if code := next((rule for rule in new if rule not in CODES), ""):
         yield Problem("", "", f"`modelgate rule {code}` explains a code, with an object that is right")
 
 
@@ -81,16 +87,16 @@ class _Group(NamedTuple):
 _HEAD: Final = ("CHANGE", "CODE", "OBJECTS", "NAMESPACES", "FILES")
 
 
-def _groups(differences: Differences) -> Iterator[_Group]:
+def _groups(differences: Comparison) -> Iterator[_Group]:
     for (effect, code), steps in groupby(differences.steps(), key=_sort):
         verdicts = {(step.source, step.verdict.line, step.verdict.title): step.verdict for step in steps}
-        namespaces = Counter(text_at(each.document.value, "metadata", "namespace") for each in verdicts.values())
-        files = Counter(each.source for each in verdicts.values() if each.document.piece is not None)
+        namespaces = Counter(text_at(verdict.document.value, "metadata", "namespace") for verdict in verdicts.values())
+        files = Counter(verdict.source for verdict in verdicts.values() if verdict.document.piece is not None)
         del namespaces[""]
         yield _Group(effect, code, len(verdicts), namespaces, files)
 
 
-def _sort(step: Step) -> tuple[Effect, str]:
+def _sort(step: Impact) -> tuple[Effect, str]:
     return step.effect, step.code
 
 
@@ -101,19 +107,19 @@ def _some(counts: Counter[str]) -> str:
     return ", ".join(names) + more or "-"
 
 
-def _shown(differences: Differences) -> list[Step]:
+def _shown(differences: Comparison) -> list[Impact]:
     """The places that a person reads: some of each code."""
     groups = groupby(differences.steps(), key=_sort)
     return [*islice(chain.from_iterable(islice(group, _OF_CODE) for _, group in groups), _PLACES)]
 
 
-def _left_out(differences: Differences, shown: Collection[Step], how: str) -> Iterator[str]:
+def _left_out(differences: Comparison, shown: Collection[Impact], how: str) -> Iterator[str]:
     """The line about the places that are not listed."""
     if more := len(differences.steps()) - len(shown):
         yield f"not listed: {more:,} more {'place' if more == 1 else 'places'}; {how} has all"
 
 
-def _lines(differences: Differences, style: Style, *, whole: bool) -> Iterator[str]:
+def _lines(differences: Comparison, style: Style, *, whole: bool) -> Iterator[str]:
     yield style.paint("bold", _summary(differences))
     for remark in differences.remarks:
         yield f"{printable(remark.source)}: {style.paint('yellow', 'warning')}: {printable(remark.message)}"
@@ -138,7 +144,7 @@ def _colour(effect: str, style: Style, text: str) -> str:
     return style.paint(colour, text) if colour else printable(text)
 
 
-def _markdown(differences: Differences) -> Iterator[str]:
+def _markdown(differences: Comparison) -> Iterator[str]:
     """A comment for a pull request. What manifests say stands in code, where it is neither a link nor a mention."""
     yield f"### {_plain(_summary(differences))}"
     if differences.objects:
@@ -169,11 +175,11 @@ def _plain(text: str) -> str:
     return re.sub(r"[\\`*_<>\[\]|#@]", r"\\\g<0>", printable(text))
 
 
-def _document(differences: Differences) -> dict[str, Any]:
+def _document(differences: Comparison) -> dict[str, Any]:
     """The report as JSON values; its fields are those of ``what-if-report.schema.json``."""
-    new, mended, unjudged = (machine.document(_report(differences, name)) for name in ("new", "mended", "unjudged"))
+    new, resolved, unjudged = (machine.document(_report(differences, name)) for name in ("new", "resolved", "unjudged"))
     counts = differences.counts()
-    objects = zip(differences.objects, new["objects"], mended["objects"], unjudged["objects"], strict=True)
+    objects = zip(differences.objects, new["objects"], resolved["objects"], unjudged["objects"], strict=True)
     return {
         "apiVersion": machine.API_VERSION,
         "kind": "WhatIfReport",
@@ -190,7 +196,7 @@ _KEYS: Final = {
     Effect.REFUSED: "refused",
     Effect.WARNED: "warned",
     Effect.UNJUDGED: "unjudged",
-    Effect.MENDED: "mended",
+    Effect.RESOLVED: "resolved",
     Effect.DEFAULT: "otherDefaults",
 }
 
@@ -199,7 +205,7 @@ _NAMING: Final = ("file", "line", "apiVersion", "kind", "namespace", "name")
 
 
 def _object(
-    difference: Difference, new: dict[str, Any], mended: dict[str, Any], unjudged: dict[str, Any]
+    difference: Difference, new: dict[str, Any], resolved: dict[str, Any], unjudged: dict[str, Any]
 ) -> dict[str, Any]:
     """An object that differs: what names it, and its findings by effect."""
     return {
@@ -208,7 +214,7 @@ def _object(
         "after": str(difference.after.result),
         **({"note": difference.unchecked} if difference.unchecked else {}),
         "new": new["findings"],
-        "mended": mended["findings"],
+        "resolved": resolved["findings"],
         "unjudged": unjudged["findings"],
         "otherDefaults": [_default(*pair) for pair in difference.defaults],
     }
@@ -226,28 +232,28 @@ def _default(before: Change | None, after: Change | None) -> dict[str, Any]:
     return {"field": field, **parts}
 
 
-def _report(differences: Differences, name: str) -> Report:
+def _report(differences: Comparison, name: str) -> Report:
     """A report of the objects that differ, with the findings of one sort."""
-    sides = ((each, each.after if name == "new" else each.before) for each in differences.objects)
-    verdicts = [replace(side, findings=getattr(each, name), filled=()) for each, side in sides]
-    return Report(
-        verdicts, differences.remarks, differences.problems, docs=differences.docs, unjudged=differences.notes
-    )
+    verdicts = [
+        replace(one.after if name == "new" else one.before, findings=getattr(one, name), filled=())
+        for one in differences.objects
+    ]
+    remarks, problems = differences.remarks, differences.problems
+    return Report(verdicts, remarks, problems, docs=differences.docs, unjudged=differences.notes)
 
 
-def _annotations(differences: Differences) -> Report:
+def _annotations(differences: Comparison) -> Report:
     """A report of the new findings, each with the change, and of what is judged no more; one note sums up."""
+    change = f"(what if {', '.join(differences.changes)})"
     report = _report(differences, "new")
-    change = f"what if {', '.join(differences.changes)}"
-    report.objects = [
-        replace(each, findings=tuple(replace(one, message=f"{one.message} ({change})") for one in each.findings))
-        for each in report.objects
-        if each.checked
-    ]
-    unchecked = (each for each in differences.objects if each.unchecked)
-    report.unjudged = [
-        *(Problem(f"{each.after.source}:{each.after.line}", "", f"{each.unchecked} ({change})") for each in unchecked),
-        *differences.notes,
-        Problem("", "", _summary(differences)),
-    ]
+    report.objects = [_with(verdict, change) for verdict in report.objects if verdict.checked]
+    unchecked = [one for one in differences.objects if one.unchecked]
+    notes = [Problem(f"{one.after.source}:{one.after.line}", "", f"{one.unchecked} {change}") for one in unchecked]
+    report.unjudged = [*notes, *differences.notes, Problem("", "", _summary(differences))]
     return report
+
+
+def _with(verdict: Verdict, change: str) -> Verdict:
+    """The verdict, whose findings name the change."""
+    findings = (replace(finding, message=f"{finding.message} {change}") for finding in verdict.findings)
+    return replace(verdict, findings=tuple(findings))

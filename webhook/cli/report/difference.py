@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -18,12 +18,12 @@ from webhook.cli.report.report import Report
 from webhook.engine import Ruling
 from webhook.library.apiserver import kind_of
 from webhook.library.explained import Change
-from webhook.library.findings import Finding, Severity
+from webhook.library.findings import Finding, Severity, ordered
 from webhook.library.rulings import JudgedAs
 from webhook.library.verdict import Result, Verdict
 from webhook.manifests.places import Place
 
-__all__ = ["Difference", "Differences", "Effect", "aside_of"]
+__all__ = ["Comparison", "Difference", "Effect", "aside_of"]
 
 
 class Effect(StrEnum):
@@ -32,11 +32,11 @@ class Effect(StrEnum):
     REFUSED = "newly refused"
     WARNED = "newly warned"
     UNJUDGED = "no longer judged"
-    MENDED = "mended"
+    RESOLVED = "resolved"
     DEFAULT = "other default"
 
 
-class Step(NamedTuple):
+class Impact(NamedTuple):
     """One effect on one object. ``code`` is that of a finding or a default, "-" where the object is not judged."""
 
     effect: Effect
@@ -49,10 +49,10 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What differs between two verdicts on one object. An error that becomes a warning is mended, and not new.
+    """What differs between two verdicts on one object. An error that becomes a warning is resolved, and not new.
 
     ``new`` are findings of the second one, ``gone`` those of the first that the second does not have: they are
-    ``mended``, or ``unjudged`` because their rules are not applied. ``defaults`` are what is filled in otherwise, by
+    ``resolved``, or ``unjudged`` because their rules are not applied. ``defaults`` are what is filled in otherwise, by
     path: in the first and in the second object, None where nothing is. ``unchecked`` says why the object is judged no
     more, "" if it is.
     """
@@ -60,7 +60,7 @@ class Difference:
     before: Verdict
     after: Verdict
     new: tuple[Finding, ...]
-    mended: tuple[Finding, ...]
+    resolved: tuple[Finding, ...]
     unjudged: tuple[Finding, ...]
     defaults: tuple[tuple[Change | None, Change | None], ...]
     unchecked: str = ""
@@ -75,43 +75,50 @@ class Difference:
         warnings = _missing(_missing(after.warnings, before.warnings, _rule), lost_errors, _rule, _noted)
         lost_warnings = _missing(_missing(before.warnings, after.warnings, _rule), errors, _rule, _noted)
         gone = (*lost_errors, *lost_warnings)
-        unserved = _UNSERVED in {each.code for each in errors}
-        unjudged = tuple(each for each in gone if unserved or each.code in aside)
-        mended = tuple(each for each in gone if each not in unjudged)
+        unserved = _UNSERVED in {finding.code for finding in errors}
+        unjudged = tuple(finding for finding in gone if unserved or finding.code in aside)
+        resolved = tuple(finding for finding in gone if finding not in unjudged)
         accepted = before.result is after.result is Result.ACCEPTED
         defaults = tuple(_other(before.filled, after.filled)) if accepted else ()
-        return cls(before, after, (*errors, *warnings), mended, unjudged, defaults)
+        return cls(before, after, (*errors, *warnings), resolved, unjudged, defaults)
+
+    def added_to(self, verdict: Verdict) -> Verdict:
+        """A verdict on the same object, as an update, with the new findings, which an update may be spared."""
+        new = _missing(self.new, verdict.findings, _rule)
+        texts = {finding.text for finding in new}
+        findings = ordered((*(finding for finding in verdict.findings if finding.text not in texts), *new))
+        return replace(verdict, findings=findings, allowed=verdict.allowed and Severity.ERROR not in _severities(new))
 
     def __bool__(self) -> bool:
-        return bool(self.new or self.mended or self.unjudged or self.defaults or self.unchecked)
+        return bool(self.new or self.resolved or self.unjudged or self.defaults or self.unchecked)
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Impact]:
         """The effects, those of a sort together."""
         if self.unchecked:
             place = Place(self.after.line, 1, 2)
-            yield Step(Effect.UNJUDGED, "-", self.unchecked, self.after.source, place, self.after)
+            yield Impact(Effect.UNJUDGED, "-", self.unchecked, self.after.source, place, self.after)
         for finding in self.new:
             effect = Effect.REFUSED if finding.severity is Severity.ERROR else Effect.WARNED
             yield _step(effect, finding, self.after)
         yield from (_step(Effect.UNJUDGED, finding, self.before) for finding in self.unjudged)
-        yield from (_step(Effect.MENDED, finding, self.before) for finding in self.mended)
+        yield from (_step(Effect.RESOLVED, finding, self.before) for finding in self.resolved)
         yield from (self._default(*pair) for pair in self.defaults)
 
-    def _default(self, before: Change | None, after: Change | None) -> Step:
+    def _default(self, before: Change | None, after: Change | None) -> Impact:
         change = after or before
         assert change is not None  # one of them is there
         verdict = self.after
         in_file = verdict.source == verdict.document.source and verdict.document.tree is not None
         place = verdict.document.place(change.path) if in_file else Place(verdict.line, 1, 2)
-        codes = (each.code for each in (after, before) if each is not None and each.code)
+        codes = (side.code for side in (after, before) if side is not None and side.code)
         nothing = "nothing" if change.operation == "add" else "as written"
-        values = (nothing if each is None else _value(each) for each in (before, after))
+        values = (nothing if side is None else _value(side) for side in (before, after))
         text = f"{change.path}: {' → '.join(values)}"
-        return Step(Effect.DEFAULT, next(codes, "schema"), text, verdict.source, place, verdict)
+        return Impact(Effect.DEFAULT, next(codes, "schema"), text, verdict.source, place, verdict)
 
 
 @dataclass(slots=True)
-class Differences:
+class Comparison:
     """All differences that a change makes; ``changes`` say what is changed, such as ``profile standard → strict``.
 
     ``releases`` are those by which objects are judged before and after.
@@ -128,50 +135,55 @@ class Differences:
     remarks: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
 
-    def add(self, before: Verdict, after: Verdict, aside: Aside) -> None:
+    def add(self, before: Verdict, after: Verdict, aside: AsideCodes) -> Difference:
         """Compare two verdicts on one object, the second of which is without the rules ``aside``."""
         self.judged += before.checked or after.checked
         if before.judged_as is not None and after.judged_as is not None:
             self.releases[before.judged_as, after.judged_as] = None
-        found = Difference.of(before, after, aside.get(kind_of(after.document.value), ()))
-        if found:
-            self.objects.append(found)
+        difference = Difference.of(before, after, aside.get(kind_of(after.document.value), ()))
+        if difference:
+            self.objects.append(difference)
+        return difference
 
-    def add_reports(self, before: Report, after: Report, rulings: Iterable[Ruling]) -> None:
-        """Compare two reports on the same files, the second of which is by these rulings."""
+    def add_reports(self, before: Report, after: Report, rulings: Iterable[Ruling]) -> list[Difference]:
+        """Compare two reports on the same files, the second of which is by these rulings, object by object."""
         aside = aside_of(rulings)
-        for pair in zip(before.objects, after.objects, strict=True):
-            self.add(*pair, aside)
+        differences = [self.add(*pair, aside) for pair in zip(before.objects, after.objects, strict=True)]
         self.problems = after.problems
-        self.remarks = [each for each in after.remarks if each not in before.remarks]
+        self.remarks = [remark for remark in after.remarks if remark not in before.remarks]
         self.notes = [*after.notes()]
+        return differences
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[Impact]:
         """All effects, the gravest first, by code, and then in the order of the objects."""
         order = {effect: number for number, effect in enumerate(Effect)}
-        steps = (step for each in self.objects for step in each.steps())
+        steps = (step for difference in self.objects for step in difference.steps())
         return sorted(steps, key=lambda step: (order[step.effect], step.code))
 
     def counts(self) -> Mapping[Effect, int]:
         """The objects by effect: those with at least one such step."""
-        return Counter(effect for each in self.objects for effect in {step.effect for step in each.steps()})
+        return Counter(effect for difference in self.objects for effect in {step.effect for step in difference.steps()})
 
     @property
     def severities(self) -> frozenset[Severity]:
         """Those of the new findings."""
-        return frozenset(finding.severity for each in self.objects for finding in each.new)
+        return _severities(finding for difference in self.objects for finding in difference.new)
 
 
-Aside = Mapping[GroupVersionKind, Collection[str]]
+AsideCodes = Mapping[GroupVersionKind, Collection[str]]
 """The codes of rules that are not applied, by kind."""
 
 
-def aside_of(rulings: Iterable[Ruling]) -> Aside:
+def aside_of(rulings: Iterable[Ruling]) -> AsideCodes:
     """The codes of the rules that are not applied to each kind."""
     aside: dict[GroupVersionKind, frozenset[str]] = {}
-    for each in (deviation for ruling in rulings for deviation in ruling.deviations):
-        aside[each.kind] = aside.get(each.kind, frozenset()) | {*each.aside}
+    for deviation in (one for ruling in rulings for one in ruling.deviations):
+        aside[deviation.kind] = aside.get(deviation.kind, frozenset()) | {*deviation.aside}
     return aside
+
+
+def _severities(findings: Iterable[Finding]) -> frozenset[Severity]:
+    return frozenset(finding.severity for finding in findings)
 
 
 Key = Callable[[Finding], object]
@@ -217,7 +229,7 @@ def _less(findings: Iterable[Finding], common: Mapping[object, int], key: Key) -
 
 def _other(before: Iterable[Change], after: Iterable[Change]) -> Iterator[tuple[Change | None, Change | None]]:
     """What is filled in otherwise, by path."""
-    old, new = ({each.path: each for each in changes} for changes in (before, after))
+    old, new = ({change.path: change for change in changes} for changes in (before, after))
     for path in dict.fromkeys((*new, *old)):
         one, other = old.get(path), new.get(path)
         if one is None or other is None or _value(one) != _value(other):
@@ -229,6 +241,7 @@ def _value(change: Change) -> str:
     return "removed" if change.operation == "remove" else json.dumps(change.value, ensure_ascii=False)
 
 
-def _step(effect: Effect, finding: Finding, verdict: Verdict) -> Step:
-    text = "; help: ".join((finding.text, *finding.helps))
-    return Step(effect, finding.code, text, verdict.source, finding.place, verdict)
+def _step(effect: Effect, finding: Finding, verdict: Verdict) -> Impact:
+    helps = finding.helps if effect in (Effect.REFUSED, Effect.WARNED) else ()
+    text = "; help: ".join((finding.text, *helps))
+    return Impact(effect, finding.code, text, verdict.source, finding.place, verdict)

@@ -10,7 +10,7 @@ from typing import Final
 from reconciler import audit
 from webhook.admission.errors import CatalogError, DocumentError, Problem, SettingsError
 from webhook.cli import FINDINGS, GOOD, choices
-from webhook.cli.input.change import Change, Instead, add_what_if, must_fit
+from webhook.cli.input.change import Instead, WhatIf, add_what_if, must_fit
 from webhook.cli.input.cluster import add_cluster, connected
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import FAILING, add_output, add_paths, add_rules
@@ -103,7 +103,7 @@ def _what_if(options: argparse.Namespace) -> int:
     from webhook.cli.report import comparison  # noqa: PLC0415 - most scans judge once
 
     form = "text" if options.output == "table" else options.output
-    change = Change.of(options.what_if)
+    change = WhatIf.of(options.what_if)
     after = _source(change.applied(options))
     before = _source(options, after)
     ignored = known_codes(options.ignore, lambda: before.rules.shipped.codes() | after.rules.shipped.codes())
