@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 from webhook.library.pins.collector import Collector, Release
 from webhook.library.pins.objects import items_at, mapping_at, value_at
 from webhook.library.pins.operators import split_image
+from webhook.library.pins.search import CHART
 from webhook.library.pins.values import Values, set_values
 from webhook.manifests.documents import Document
 
-__all__ = ["FILE", "locked", "read_chart", "read_k3s"]
-
-FILE: Final = "Chart.yaml"
+__all__ = ["locked", "read_chart", "read_folder", "read_k3s"]
 
 
-def read_chart(document: Document, collector: Collector) -> None:
-    """Collect the pins of a Chart.yaml: of the chart itself, and of its dependencies."""
-    chart, operators = document.value, collector.operators
-    values = collector.file_values(collector.file_of(document).with_name("values.yaml"))
+def read_chart(
+    document: Document, collector: Collector, user: Document | None = None, layers: Sequence[Values] = ()
+) -> None:
+    """Collect the pins of a Chart.yaml: of the chart itself, and of its dependencies.
+
+    With a ``user``, this document installs the chart, with values in ``layers`` above those of the chart.
+    """
+    chart, operators, file = document.value, collector.operators, collector.file_of(document)
+    values = [*collector.file_values(file.with_name("values.yaml")), *layers]
+    deploy = partial(
+        collector.deploy, where=user or document, patches=user is not None, deployment=collector.tree.name(file)
+    )
     if api := operators.of_chart(chart.get("name")):
-        collector.deploy(api, _own(api, document, collector), document, values)
+        deploy(api, _own(api, document, collector), layers=values)
     for index, item in items_at(chart, "dependencies"):
         if api := operators.of_chart(item.get("name")):
             path = ("dependencies", index, "version")
             release = Release(operators.of_chart_version(api, item.get("version")), document, path)
             release = locked(api, item["name"], release, collector)
-            collector.deploy(api, release, document, _below(item, values, collector))
+            deploy(api, release, layers=_below(item, values, collector))
+
+
+def read_folder(folder: Path, user: Document, layers: Sequence[Values], collector: Collector) -> None:
+    """Collect the pins of a chart in a folder of the tree that a document installs."""
+    for document in collector.tree.read(folder / CHART)[:1]:
+        read_chart(document, collector, user, layers)
 
 
 def _own(api: str, document: Document, collector: Collector) -> Release:
@@ -64,4 +80,4 @@ def read_k3s(document: Document, collector: Collector) -> None:
 def _below(item: dict[str, Any], values: list[Values], collector: Collector) -> list[Values]:
     """The values of a dependency: those that the chart has under its alias, or its name."""
     key = str(item.get("alias") or item.get("name"))
-    return [part for each in values for part in collector.values(each.document, key)]
+    return [part for each in values for part in collector.inner_values(each, key)]

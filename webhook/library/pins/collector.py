@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -66,6 +67,13 @@ class Collector:
             self.remark(document, at, f"values that cannot be read: line {said.source.lstrip(':')}: {said.message}")
         return [Values(document, at, each.value, is_inside=False) for each in [*scan.documents, *scan.repeating][:1]]
 
+    def inner_values(self, values: Values, key: str) -> list[Values]:
+        """The values that others have under a key."""
+        if values.is_inside:
+            return self.values(values.document, *values.at, key)
+        inner = values.value.get(key)
+        return [replace(values, value=inner)] if isinstance(inner, dict) else []
+
     def root_values(self, path: str) -> list[Values]:
         """The values in a file by its path from a root."""
         return [part for root in self.tree.roots for part in self.file_values(root / path)][:1]
@@ -83,11 +91,11 @@ class Collector:
         *,
         given: Iterable[Given] = (),
         patches: bool = False,
-        deployment: str = "",
+        deployment: str | None = None,
     ) -> None:
         """An operator is deployed by a document. The tag of its image in values counts more than its chart's version.
 
-        ``patches``: the document only changes a ``deployment`` that another one has.
+        ``patches``: the document only changes a ``deployment`` that another one has; that of manifests is "".
         """
         if len(self.pins) == _PINS:
             self.remark(where, (), f"not read for the release of an operator: more than {_PINS} deployments")
@@ -98,8 +106,9 @@ class Collector:
         if written.why:
             operator = self.operators.packs[api].operator
             self.remark(document, path, f"{written.why}, so it does not say which release of {operator} is deployed")
-        file, name = self.file_of(where), deployment or name_of(where.value)
-        self.pins.append(Pin(api, place, file, *written, self._settings(api, layers, given), name, patches))
+        name = name_of(where.value) if deployment is None else deployment
+        settings = self._settings(api, layers, given)
+        self.pins.append(Pin(api, place, self.file_of(where), *written, settings, name, patches))
 
     def _settings(self, api: str, layers: Sequence[Values], given: Iterable[Given]) -> Mapping[str, object]:
         """The settings that values and others give; one of a wrong type is left out, and a remark."""

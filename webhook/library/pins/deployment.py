@@ -11,9 +11,8 @@ from webhook.library.pins.pin import release_of
 from webhook.library.pins.settings import container_settings
 from webhook.manifests.documents import Document
 
-__all__ = ["KINDS", "read_deployment"]
+__all__ = ["read_deployment"]
 
-KINDS: Final = frozenset({"Deployment"})
 _CONTAINERS: Final = ("spec", "template", "spec", "containers")
 
 
@@ -24,4 +23,4 @@ def read_deployment(document: Document, collector: Collector) -> None:
             at = (*_CONTAINERS, index)
             release = Release(release_of(split_image(container["image"]).tag), document, (*at, "image"))
             given = container_settings(collector.operators.packs[api], document, *at)
-            collector.deploy(api, release, document, given=given)
+            collector.deploy(api, release, document, given=given, deployment="")

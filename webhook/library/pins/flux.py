@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from webhook.library.pins.charts import read_folder
 from webhook.library.pins.collector import Collector, Release
+from webhook.library.pins.kustomize import generated_files
 from webhook.library.pins.near import nearest
 from webhook.library.pins.objects import Layers, group_of, items_at, mapping_at, name_of, value_at
 from webhook.library.pins.operators import Operators
 from webhook.library.pins.values import Values, set_values
 from webhook.manifests.documents import Document
 
-__all__ = ["KINDS", "WORDS", "is_operators", "maps_of", "read_flux"]
+__all__ = ["WORDS", "is_operators", "maps_of", "read_flux"]
 
 _SOURCES: Final = ("OCIRepository", "GitRepository", "HelmChart")
-KINDS: Final = frozenset({"HelmRelease", "Kustomization", "ConfigMap", *_SOURCES})
-"""Kinds of Flux, and those that it reads values from."""
 WORDS: Final = (b"HelmRelease", b"OCIRepository", b"kustomize.toolkit.fluxcd.io", b"ConfigMap")
 """A file with an object that uses a source, changes one or gives it values has one of these words."""
 _GROUPS: Final = ("helm.toolkit.fluxcd.io", "source.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io", "")
@@ -32,10 +33,10 @@ _WHOLE: Final = {
 }
 """A field of an object that is not a patch, by its kind; of others it is the address."""
 _REFERENCES: Final = {
-    "OCIRepository": ("digest", "semver", "tag"),
-    "GitRepository": ("commit", "name", "semver", "tag", "branch"),
+    "OCIRepository": ("semver", "tag", "digest"),
+    "GitRepository": ("name", "semver", "tag", "commit", "branch"),
 }
-"""How a source says what is taken: the first that is written counts."""
+"""How a source says what is taken: the first that is written counts. A digest or commit beside a tag is that of it."""
 
 
 class _Use(NamedTuple):
@@ -54,9 +55,12 @@ class _Flux:
     def __init__(self, objects: Sequence[Document], collector: Collector) -> None:
         self._collector = collector
         self._named = defaultdict[tuple[str, str], list[Document]](list)
+        self._generated = defaultdict[tuple[str, str], list[Path]](list)
         for each in objects:
             if group_of(each.value) in _GROUPS:
                 self._named[str(each.value.get("kind")), name_of(each.value)].append(each)
+            for name, key, path in generated_files(each):
+                self._generated[name, key].append(collector.file_of(each).parent / path)
         self._used = set[int]()
 
     def read(self) -> None:
@@ -100,6 +104,8 @@ class _Flux:
         if value_at(reference, "kind") == "GitRepository":
             for use in self._uses("GitRepository", value_at(reference, "name"), layers):
                 self._deploy(use, user, values)
+            for root in self._collector.tree.roots:
+                read_folder(root / str(layers.at(*at, "chart")), user.last, values, self._collector)
         elif api := self._collector.operators.of_chart(layers.at(*at, "chart")):
             path = (*at, "version")
             written = self._collector.operators.of_chart_version(api, layers.at(*path))
@@ -151,6 +157,9 @@ class _Flux:
     def _of_map(self, item: dict[str, Any], document: Document) -> Iterator[Values]:
         key, target = str(item.get("valuesKey", "values.yaml")), item.get("targetPath")
         maps = self._named.get(("ConfigMap", str(item.get("name"))), [])
+        if not maps and not target:
+            for file in self._generated.get((str(item.get("name")), key), ()):
+                yield from self._collector.file_values(file)
         for each in nearest(self._collector.file_of(document), maps, self._collector.file_of)[:1]:
             if isinstance(target, str) and target:
                 yield from set_values(each, ("data", key), [(target, value_at(each.value, "data", key))])

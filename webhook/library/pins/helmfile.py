@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webhook.library.pins.charts import locked
+from webhook.library.pins.charts import locked, read_folder
 from webhook.library.pins.collector import Collector, Release
 from webhook.library.pins.objects import items_at, value_at
 from webhook.library.pins.values import Values, set_values
@@ -23,12 +23,16 @@ def read_helmfile(document: Document, collector: Collector) -> None:
     """Collect the pins of the releases of a helmfile."""
     operators = collector.operators
     for index, item in items_at(document.value, "releases"):
-        api = operators.of_chart(item.get("chart"))
-        if api and item.get("installed") is not False and not str(item["chart"]).startswith("."):
+        api, layers = operators.of_chart(item.get("chart")), [*_values(index, item, document, collector)]
+        if item.get("installed") is False:
+            continue
+        if str(item.get("chart")).startswith("."):
+            read_folder(collector.file_of(document).parent / item["chart"], document, layers, collector)
+        elif api:
             path = ("releases", index, "version")
             release = Release(operators.of_chart_version(api, item.get("version")), document, path)
             release = locked(api, item["chart"], release, collector)
-            collector.deploy(api, release, document, [*_values(index, item, document, collector)])
+            collector.deploy(api, release, document, layers)
 
 
 def _values(index: int, item: dict[str, Any], document: Document, collector: Collector) -> Iterator[Values]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import Any, Final
 
 from webhook.library.pins.collector import Collector, Release
@@ -13,7 +14,7 @@ from webhook.library.pins.values import nested
 from webhook.manifests.composer import YamlError, compose
 from webhook.manifests.documents import Document
 
-__all__ = ["patches_in", "read_kustomization", "resources_of"]
+__all__ = ["files_of", "generated_files", "patches_in", "read_kustomization", "resources_of"]
 
 _RESOURCES: Final = ("resources", "bases", "components")
 _REVISION: Final = (
@@ -50,7 +51,8 @@ def _remote(document: Document, collector: Collector) -> None:
     for path, address in resources_of(document):
         api = collector.operators.of_address(address)
         if api:
-            collector.deploy(api, Release(_revision(api, address, collector), document, path), document)
+            release = Release(_revision(api, address, collector), document, path)
+            collector.deploy(api, release, document, deployment="")
 
 
 def _revision(api: str, address: str, collector: Collector) -> Written:
@@ -68,7 +70,7 @@ def _images(document: Document, collector: Collector) -> None:
         key = next((each for each in ("newTag", "digest") if item.get(each)), "")
         if api and key:
             release = Release(release_of(item[key]), document, ("images", index, key))
-            collector.deploy(api, release, document, patches=True)
+            collector.deploy(api, release, document, patches=True, deployment="")
 
 
 def resources_of(document: Document) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -78,6 +80,26 @@ def resources_of(document: Document) -> Iterator[tuple[tuple[str | int, ...], st
         for index, item in enumerate(items if isinstance(items, list) else ()):
             if isinstance(item, str):
                 yield (key, index), item
+
+
+def files_of(document: Document) -> Iterator[str]:
+    """The files and folders that a kustomization names: resources and patches."""
+    yield from (name for _, name in resources_of(document) if "://" not in name)
+    for key in _PATCHES:
+        items = document.value.get(key)
+        for item in items if isinstance(items, list) else ():
+            name = value_at(item, "path") if isinstance(item, dict) else item
+            if isinstance(name, str) and "\n" not in name:
+                yield name
+
+
+def generated_files(document: Document) -> Iterator[tuple[str, str, str]]:
+    """The files from which a kustomization makes ConfigMaps: name of the map, key, and path."""
+    for _, item in items_at(document.value, "configMapGenerator"):
+        files = item.get("files")
+        for text in files if isinstance(files, list) else ():
+            key, sign, path = str(text).partition("=")
+            yield str(item.get("name")), key if sign else PurePath(key).name, path if sign else key
 
 
 def patches_in(document: Document) -> Iterator[Document]:

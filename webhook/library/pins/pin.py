@@ -25,8 +25,8 @@ class Pin:
 
     ``api`` is the name of its pack, ``place`` the file and line of the release, and ``file`` that of the deployment,
     whose folder says what is near. ``release`` is dotted numbers; "" with the reason in ``why``. ``settings`` are those
-    of the pack that values and arguments give. ``deployment`` names the object, and ``patches`` that the file only
-    changes one that another file has.
+    of the pack that values and arguments give. ``deployment`` names the object, "" for manifests of the operator;
+    ``patches``: the file only changes a deployment of this name that another file has.
     """
 
     api: str

@@ -12,9 +12,8 @@ from webhook.library.pins.hcl import Block, File, HclError, blocks
 from webhook.library.pins.values import Values, set_values
 from webhook.manifests.documents import Document
 
-__all__ = ["SUFFIX", "read_terraform"]
+__all__ = ["read_terraform"]
 
-SUFFIX: Final = ".tf"
 _MODULE: Final = "${path.module}/"
 _SETS: Final = ("set", "set_list", "set_sensitive")
 

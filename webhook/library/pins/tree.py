@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -69,18 +69,25 @@ class Tree:
         """File and line of a field."""
         return f"{self.name(self.file_of(document.source))}:{document.line_of(*path)}"
 
-    def search(self, wanted: Callable[[Path, bytes], bool]) -> Iterator[Document]:
-        """The documents of the files whose path and content are wanted; each file is parsed once."""
+    @property
+    def documents(self) -> list[Document]:
+        """What is parsed so far."""
+        return [each for parsed in self._parsed.values() for each in parsed]
+
+    def search(self, wanted: Callable[[Path, bytes], bool]) -> list[Document]:
+        """The documents of the files whose path and content are wanted, of those that are not parsed yet."""
+        new = list[Document]()
         for file in self.files:
-            if file in self._parsed:
-                continue
-            text = self.content(file)
-            if wanted(file, text):
-                yield from self._documents(file, text)
+            if file not in self._parsed and wanted(file, text := self.content(file)):
+                new += self._documents(file, text)
+        return new
 
     def read(self, file: Path) -> list[Document]:
         """The documents of a file within the roots, by its name; none if it is not there or cannot be read."""
-        path = self.file_of(str(file))
+        try:
+            path = self.file_of(str(file))
+        except ValueError:  # no name of a file has NUL, or half of a surrogate pair
+            return []
         if path not in self._parsed and not self._is_inside(path):
             return []
         return self._documents(path, b"" if path in self._parsed else self.content(path))
