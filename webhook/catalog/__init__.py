@@ -15,7 +15,7 @@ from webhook.catalog.kept import POLICIES
 from webhook.catalog.kinds import Kinds, KnownKind
 from webhook.catalog.packs import NO_PACK, PACK, By, InForce, Pack, built_in, groups_of, known_apis
 from webhook.catalog.releases import UNKNOWN, chosen
-from webhook.catalog.settings import check_settings, with_operator
+from webhook.catalog.settings import check_settings, names_read, with_operator
 from webhook.ground.later import later
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ __all__ = [
     "known_apis",
     "load",
     "names_of",
+    "names_read",
     "ship",
     "with_installed",
     "with_operator",

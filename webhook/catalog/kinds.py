@@ -204,7 +204,7 @@ def facts_of(references: tuple[Reference, ...]) -> Mapping[str, Fact]:
 def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:
     """The served versions of a definition, without policies."""
     of_api = KNOWN.get(pack.facts, Knowledge({}))
-    facts, wholes = {**of_api.facts.get(crd.kind, {}), **fact_of(pack)}, of_api.wholes.get(crd.kind)
+    facts, wholes = {**of_api.facts.get(crd.kind, {}), **fact_of(pack, pack.in_force)}, of_api.wholes.get(crd.kind)
     for version in crd.versions.values():
         if version.served:
             gvk = GroupVersionKind(crd.group, version.name, crd.kind)

@@ -11,6 +11,7 @@ from webhook import policy as policies  # its compiler is loaded when it is firs
 from webhook.admission.errors import CatalogError, Problem, SettingsError
 from webhook.catalog.kinds import NO_POLICY, KnownKind, PolicySource, facts_of
 from webhook.catalog.packs import By, InForce, Pack
+from webhook.catalog.settings import fact_of
 from webhook.manifests import documents
 from webhook.policy import Policy, Reference
 from webhook.policy.problems import problem
@@ -49,7 +50,8 @@ def _set(packs: Mapping[str, Pack], api: str, release: str, by: By) -> InForce:
 
 def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind, bytes]:
     """A kind of another release, not compiled, and the text of its definition if the pack has another one."""
-    known = replace(known, in_force=in_force, policy=NO_POLICY)
+    facts = {**known.own_facts, **fact_of(known.pack, in_force)}
+    known = replace(known, in_force=in_force, policy=NO_POLICY, own_facts=facts)
     content = known.pack.definition(known.plural, in_force)
     if content is None:
         return known, b""

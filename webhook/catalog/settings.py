@@ -8,9 +8,10 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.admission.errors import Problem, SettingsError
-from webhook.catalog.packs import Pack, closest
+from webhook.catalog.packs import InForce, Pack, closest
 from webhook.facts import Fact
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings, field_of, frozen
+from webhook.policy import FACTS, DefaultRule, FactValue, Policy, ValidationRule
 
 if TYPE_CHECKING:
     from webhook.cluster import ClusterView
@@ -69,13 +70,22 @@ def with_operator(settings: Settings, pack: Pack, values: Mapping[str, Any]) -> 
     return replace(settings, operators=tuple(sorted(given.items())), **changes)
 
 
-def fact_of(pack: Pack) -> Mapping[str, Fact]:
-    """The fact of a pack that declares settings, by its name."""
+def fact_of(pack: Pack, in_force: InForce) -> Mapping[str, Fact]:
+    """The fact of a pack that declares settings, by its name, as a release of the operator has them."""
     if not pack.settings:
         return {}
     schema = {"type": "object", "properties": {name: each.schema for name, each in pack.settings.items()}}
-    values = lru_cache(_MOST)(partial(_values, pack))
+    values = lru_cache(_MOST)(partial(_values, pack, in_force))
     return {FACT: Fact(partial(_value, values), schema, configurable=True, constant=True)}
+
+
+def names_read(policy: Policy, rule: DefaultRule | ValidationRule) -> tuple[frozenset[str], frozenset[str]]:
+    """The settings of the operator that a rule or its message reads, and those that it asks ``has`` about."""
+    reads = policy.reads_of((*rule.conditions, *rule.texts), rule.roots)
+    named, asked = ({keys[2] for keys in paths if keys[:2] == (FACTS, FACT)} for paths in (reads.values, reads.tests))
+    if isinstance(rule, DefaultRule) and isinstance(rule.value, FactValue) and rule.value.keys[0] == FACT:
+        named.update(rule.value.keys[1:2])
+    return frozenset(named), frozenset(asked)
 
 
 def _value(values: Any, _: dict[str, Any], __: ClusterView, settings: Settings) -> dict[str, Any]:
@@ -83,12 +93,14 @@ def _value(values: Any, _: dict[str, Any], __: ClusterView, settings: Settings) 
     return known
 
 
-def _values(pack: Pack, settings: Settings) -> dict[str, Any]:
-    """Each setting of an operator that is known: as it is given, or else as the operator has it by default."""
+def _values(pack: Pack, in_force: InForce, settings: Settings) -> dict[str, Any]:
+    """Each setting of an operator that is known: as it is given, if the release has it, or else as it is by default."""
     given, known = dict(settings.operators), dict[str, Any]()
     for name, declared in pack.settings.items():
         key = f"{pack.folder.name}.{name}"
         field = field_of(key)
         value = getattr(settings, field) if field else given.get(key)
+        if declared.operator and not in_force.may_hold(declared.operator):
+            value = None
         known[name] = declared.default if value is None else declared.value(value)
     return {name: value for name, value in known.items() if value is not None}

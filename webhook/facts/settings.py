@@ -114,7 +114,7 @@ def _pair(given: object) -> tuple[str, Any]:
 
 
 def frozen(value: Any) -> Value:
-    """A value that can be hashed; what is no text or number is left out of it. A map becomes the texts of a flag."""
+    """A value that can be hashed; a map becomes the texts of a flag, and None stands for a list or map in it."""
     if isinstance(value, dict):
         return tuple(f"{key}={each}" for key, each in value.items() if isinstance(each, str | int) and each != "")
     if isinstance(value, list | tuple):
