@@ -85,7 +85,8 @@ class Catalog:
 
     def with_settings(self, settings: Settings) -> Catalog:
         """This catalog under other settings."""
-        return self if settings == self.settings else replace(self, settings=settings)
+        checked = check_settings(self.packs, settings)
+        return self if checked == self.settings else replace(self, settings=checked)
 
     def _under(self, in_force: Mapping[str, InForce]) -> Catalog:
         before, releases_in_force = self.releases(), {**self.in_force, **in_force}
@@ -196,7 +197,7 @@ def load(
     user_folders.check_references()
     if loaded.problems:
         raise CatalogError(loaded.problems)
-    check_settings(loaded.packs, settings)
+    settings = check_settings(loaded.packs, settings)
     catalog = Catalog(_lazy(loaded.kinds, kept), loaded.digest.hexdigest(), settings, kept.digest, loaded.packs)
     return catalog.under(chosen(loaded.packs, settings.releases)) if settings.releases else catalog
 

@@ -25,7 +25,6 @@ Deployed = Callable[[Document], Mapping[str, "Pinned"]]
 _MOST: Final = 16
 """Rulings of one run: each compiles rules, and looks at all objects. A repository has one for each environment."""
 _SHOWN: Final = 3
-_NOTHING: Final = Document("", 1, {})
 _BY: Final[Mapping[By, str]] = {
     "documented": "the documented release",
     "setting": "as it is set",
@@ -108,11 +107,11 @@ class Rulings:
         return ruled
 
     def groups(self, documents: Iterable[Document]) -> Mapping[int, list[Document]]:
-        """The documents by the numbers of their rulings; without any, there is one ruling all the same."""
+        """The documents by the numbers of their rulings."""
         groups = dict[int, list[Document]]()
         for document in documents:
             groups.setdefault(self.of(document).number, []).append(document)
-        return groups or {self.of(_NOTHING).number: []}
+        return groups
 
     def judged_as(self, document: Document) -> JudgedAs | None:
         """By which release an object is judged; None if its operator has no releases, or only one."""
