@@ -153,6 +153,16 @@ patches:
     patch: |
       - {op: replace, path: /spec/ref/tag, value: 0.9.18}
 """
+TARGET = """
+=== prod/kustomization.yaml
+resources: [../llmkube]
+patches:
+  - target: {kind: OCIRepository, name: llmkube}
+    patch: |
+      kind: any
+      metadata: {name: any}
+      spec: {ref: {tag: 0.9.18}}
+"""
 VALUES = """
 === prod/kustomization.yaml
 resources: [../llmkube]
@@ -170,6 +180,7 @@ PATCHES = {
     "of a file": (STRATEGIC, "prod/tag.yaml:6"),
     "in the text": (INLINE, "prod/kustomization.yaml:5"),
     "of operations": (OPERATIONS, "prod/kustomization.yaml:3"),
+    "of a target": (TARGET, "prod/kustomization.yaml:3"),
     "of values": (VALUES, "prod/values.yaml:6"),
 }
 
@@ -184,6 +195,31 @@ def test_a_patch_counts_where_its_kustomization_does(row: str, tmp_path: Path) -
     prod, dev = (read.of(tmp_path / "models" / name / "m.yaml")["llmkube"] for name in ("prod", "dev"))
     assert (prod.release, prod.places) == ("0.9.18", (place,))
     assert (dev.release, dev.places) == ("0.9.19", ("llmkube/source.yaml:6",))
+
+
+PATCHED = """
+=== clusters/prod/llmkube.yaml
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: llmkube}
+spec:
+  path: ./llmkube
+  sourceRef: {kind: GitRepository, name: flux-system}
+  patches:
+    - target: {kind: OCIRepository, name: llmkube}
+      patch: "- {op: replace, path: /spec/ref/tag, value: 0.9.18}"
+"""
+
+
+def test_a_patch_of_an_object_of_flux_counts_where_it_is_applied(tmp_path: Path) -> None:
+    prod = applied("clusters/prod/models.yaml", "./models/prod")
+    dev = applied("clusters/dev/all.yaml", "./models/dev", "./llmkube")
+    read = pins(tmp_path, FLUX + prod + dev + PATCHED)
+    pinned = [read.of(tmp_path / "models" / name / "m.yaml")["llmkube"] for name in ("prod", "dev")]
+    assert [(each.release, each.places) for each in pinned] == [
+        ("0.9.18", ("clusters/prod/llmkube.yaml:8",)),
+        ("0.9.19", ("llmkube/source.yaml:6",)),
+    ]
 
 
 def test_a_tag_of_a_kustomization_counts_more_than_that_of_the_deployment(tmp_path: Path) -> None:

@@ -145,10 +145,10 @@ class Pack(Spec):
         (document,) = found
         if trusted:
             spec = document.value["spec"]
-            settings = {name: Setting(**each) for name, each in spec.get("settings", {}).items()}
+            settings = {name: Setting(**declared) for name, declared in spec.get("settings", {}).items()}
             return cls(files=files, **{**spec, "settings": settings})
         spec = checked(document, PackDocument).spec
-        pack = cls(files=files, **{each.name: getattr(spec, each.name) for each in fields(spec)})
+        pack = cls(files=files, **{part.name: getattr(spec, part.name) for part in fields(spec)})
         if pack.facts and pack.facts not in FACTS:
             message = f'there are no facts "{pack.facts[:60]}"; {closest(pack.facts, FACTS)}'
             raise CatalogError([Problem(f"{document.source}:{document.line}", "spec.facts", message)])
@@ -164,6 +164,10 @@ class Pack(Spec):
     @property
     def trusted(self) -> bool:
         return self.files.trusted
+
+    def runs(self, image: str) -> bool:
+        """Whether an image is one of the operator, by the last part of its name."""
+        return image.rpartition("/")[2].partition("@")[0].partition(":")[0] in self.images
 
     def place(self, *path: str) -> str:
         """Where pack.yaml says something, as file and line; the folder, where it has no such file."""

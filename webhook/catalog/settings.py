@@ -44,8 +44,8 @@ def _declared(packs: Mapping[str, Pack], api: str, name: str) -> Any:
     """The declaration of a setting; ValueError names those that there are."""
     pack = packs.get(api)
     if pack is None or not pack.settings:
-        known = ", ".join(sorted(name for name, each in packs.items() if each.settings))
-        raise ValueError(f'"{api[:60]}" is not an API with settings of its operator; use {known}')
+        apis = ", ".join(sorted(name for name, other in packs.items() if other.settings))
+        raise ValueError(f'"{api[:60]}" is not an API with settings of its operator; use {apis}')
     if name not in pack.settings:
         raise ValueError(f'{pack.operator} has no setting "{name[:60]}" here; {closest(name, pack.settings)}')
     if field := field_of(f"{api}.{name}"):
@@ -75,7 +75,7 @@ def fact_of(pack: Pack, in_force: InForce) -> Mapping[str, Fact]:
     """The fact of a pack that declares settings, by its name, as a release of the operator has them."""
     if not pack.settings:
         return {}
-    schema = {"type": "object", "properties": {name: each.schema for name, each in pack.settings.items()}}
+    schema = {"type": "object", "properties": {name: declared.schema for name, declared in pack.settings.items()}}
     values = lru_cache(_MOST)(partial(_values, pack, in_force))
     return {FACT: Fact(partial(_value, values), schema, configurable=True, constant=True)}
 
@@ -90,18 +90,18 @@ def names_read(policy: Policy, rule: DefaultRule | ValidationRule) -> tuple[froz
 
 
 def _value(values: Any, _: dict[str, Any], __: ClusterView, settings: Settings) -> dict[str, Any]:
-    known: dict[str, Any] = values(settings)
-    return known
+    by_name: dict[str, Any] = values(settings)
+    return by_name
 
 
 def _values(pack: Pack, in_force: InForce, settings: Settings) -> dict[str, Any]:
     """Each setting of an operator that is known: as it is given, if the release has it, or else as it is by default."""
-    given, known = dict(settings.operators), dict[str, Any]()
+    given, by_name = dict(settings.operators), dict[str, Any]()
     for name, declared in pack.settings.items():
         key = f"{pack.folder.name}.{name}"
         field = field_of(key)
         value = getattr(settings, field) if field else given.get(key)
         if declared.operator and not in_force.may_hold(declared.operator):
             value = None
-        known[name] = declared.default if value is None else declared.value(value)
-    return {name: value for name, value in known.items() if value is not None}
+        by_name[name] = declared.default if value is None else declared.value(value)
+    return {name: value for name, value in by_name.items() if value is not None}

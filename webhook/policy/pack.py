@@ -45,8 +45,8 @@ def _string(given: object) -> str | None:
 def _strings(given: object) -> list[str] | None:
     """A list, or a text as flags have it, with commas."""
     if isinstance(given, str):
-        given = [part for each in given[: _LONGEST + 1].split(",") if (part := each.strip())]
-    if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
+        given = [text for part in given[: _LONGEST + 1].split(",") if (text := part.strip())]
+    if not isinstance(given, list | tuple) or not all(isinstance(text, str) for text in given):
         return None
     return list(given) if sum(map(len, given)) <= _LONGEST else None
 
@@ -117,10 +117,10 @@ class Setting:
             ValueError: it is of another type; it says which one is asked for.
         """
         read, wanted, _ = _TYPES[self.type]
-        found = read(given)
-        if found is None:
+        value = read(given)
+        if value is None:
             raise ValueError(f"{str(given)[:60]!r} is not {wanted}")
-        return found
+        return value
 
     @property
     def schema(self) -> Mapping[str, Any]:

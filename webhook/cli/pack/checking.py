@@ -95,7 +95,7 @@ def _of_settings(pack: Pack, loaded: Catalog, api: str) -> Iterator[Problem]:
     for policy, rule in rules_with_policies(api, loaded).values() if pack.settings else ():
         named, asked = names_read(policy, rule)
         read |= named | asked
-        for name in sorted(each for each in named - asked if pack.settings[each].default is None):
+        for name in sorted(name for name in named - asked if pack.settings[name].default is None):
             message = f"reads facts.operator.{name}, which may not be known: ask for has(facts.operator.{name}) first"
             yield Problem(pack.place("spec", "settings", name), rule.code, message)
     for name in pack.settings.keys() - read:

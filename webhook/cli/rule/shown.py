@@ -58,12 +58,10 @@ class RuleForm(NamedTuple):
         """What is said of each setting of the operator that it reads."""
         declared = self.known.pack.settings
         for name in sorted(frozenset().union(*names_read(self.known.policy, self.rule))) if declared else ():
-            each, flag = declared[name], f"--set {self.known.api}.{name}"
-            places = ", ".join((*each.values, *each.arguments, *each.environment))
-            default = (
-                "not known without it" if each.default is None else f"{shown_value(each.default) or 'none'} by default"
-            )
-            yield f"Reads a setting of the operator ({flag}; {f'{places}; ' if places else ''}{default}): {each.docs}"
+            setting, flag = declared[name], f"--set {self.known.api}.{name}"
+            places = "".join(f"{place}; " for place in (*setting.values, *setting.arguments, *setting.environment))
+            default = "not known" if setting.default is None else shown_value(setting.default) or "none"
+            yield f"Reads a setting of the operator ({flag}; {places}by default {default}): {setting.docs}"
 
     @property
     def of_files(self) -> str:
@@ -187,7 +185,7 @@ def shown_value(value: Any) -> str:
 def _flag(name: str, value: Any) -> str:
     """A setting as `modelgate check` takes it."""
     if name == "operators":
-        return " ".join(f"--set {key}={shown_value(each)}" for key, each in value)
+        return " ".join(f"--set {key}={shown_value(part)}" for key, part in value)
     if isinstance(value, bool):
         return f"--{name}" if value else f"--no-{name}"
     return f"--{name}={value}"

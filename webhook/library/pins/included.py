@@ -24,6 +24,10 @@ WORDS: Final = (b"kustomize.toolkit.fluxcd.io", b"argoproj.io")
 """A file that applies a folder has one of these words."""
 
 
+_AROUND: Final = 50
+"""Units that include a file, beyond which no others are looked for."""
+
+
 class Units:
     """The units of a tree, by their folders."""
 
@@ -41,19 +45,31 @@ class Units:
                 for root in tree.roots:
                     self._applied_by[_joined(root, path)].append(file)
         where = {file.parent for files in self._applied_by.values() for file in files}
-        self._whole = {*self._applied_by, *where} - self._kustomized
+        self._outer = dict[frozenset[Path], frozenset[Path]]()
+        self._above_folder = dict[Path, frozenset[Path]]()
+        self._whole = frozenset({*self._applied_by, *where} - self._kustomized)
 
     def around(self, file: Path) -> frozenset[Path]:
         """The units that include a file."""
-        units, new = set[Path](), self._directly(file)
-        while new:
+        direct = self._directly(file)
+        if direct not in self._outer:
+            self._outer[direct] = self._all_of(direct)
+        return self._outer[direct]
+
+    def _all_of(self, direct: frozenset[Path]) -> frozenset[Path]:
+        """Units, with those that include them."""
+        units, new = set[Path](), set(direct)
+        while new and len(units) < _AROUND:
             units |= new
-            above = (unit for each in new for unit in self._above(each))
+            above = (outer for unit in new for outer in self._above(unit))
             new = set(above) - units
         return frozenset(units)
 
-    def _directly(self, file: Path) -> set[Path]:
-        return {*self._listed_by.get(file, ()), *(folder for folder in file.parents if folder in self._whole)}
+    def _directly(self, file: Path) -> frozenset[Path]:
+        folder = file.parent
+        if folder not in self._above_folder:
+            self._above_folder[folder] = self._whole & {folder, *folder.parents}
+        return self._above_folder[folder].union(self._listed_by.get(file, ()))
 
     def _above(self, unit: Path) -> Iterator[Path]:
         yield from self._directly(unit)

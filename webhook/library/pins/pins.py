@@ -23,8 +23,8 @@ Around = Callable[[Path], frozenset[Path]]
 
 
 class Pins:
-    """What a repository deploys of operators. ``remarks`` are pins that name no release, values that are not those of
-    a chart, and files that are not read.
+    """What a repository deploys of operators. ``remarks`` are values that are not those of a chart, and files that are
+    not read. Why the release for a file is not known, :meth:`of` says.
     """
 
     def __init__(
@@ -32,11 +32,15 @@ class Pins:
     ) -> None:
         self.pins = tuple(pins)
         self.remarks = tuple(remarks)
+        self._around = around
+        self._folders = dict[Path, Path]()
+        self._answers = dict[tuple[Path, frozenset[Path]], Mapping[str, Pinned]]()
         self._by_api = defaultdict[str, list[Pin]](list)
+        self._by_unit = defaultdict[tuple[str, Path], list[Pin]](list)
         for pin in pins:
             self._by_api[pin.api].append(pin)
-        self._units_of = around
-        self._around = {pin.file: around(pin.file) for pin in pins}
+            for unit in around(pin.file):
+                self._by_unit[pin.api, unit].append(pin)
 
     @classmethod
     def read(cls, packs: Mapping[str, Pack], documents: Sequence[Document], roots: Sequence[Path]) -> Pins:
@@ -53,16 +57,21 @@ class Pins:
 
     def of(self, file: Path) -> Mapping[str, Pinned]:
         """What is deployed for the objects of a file, by API."""
-        whole = Path(os.path.realpath(file.parent), file.name)
-        around = self._units_of(whole)
-        return {api: _pinned(self._near(whole, around, pins)) for api, pins in self._by_api.items()}
+        folder = self._folders.get(file.parent)
+        if folder is None:
+            folder = self._folders[file.parent] = Path(os.path.realpath(file.parent))
+        around = self._around(folder / file.name)
+        if (folder, around) not in self._answers:
+            self._answers[folder, around] = {api: _pinned(self._near(api, folder, around)) for api in self._by_api}
+        return self._answers[folder, around]
 
-    def _near(self, file: Path, around: frozenset[Path], pins: Sequence[Pin]) -> Sequence[Pin]:
+    def _near(self, api: str, folder: Path, around: frozenset[Path]) -> Sequence[Pin]:
         """The pins of an API that count for a file: of the smallest units with both, else the nearest by folder."""
-        units = [_unpatched([pin for pin in pins if unit in self._around[pin.file]]) for unit in around]
-        files = [frozenset(pin.place for pin in unit) for unit in units if unit]
-        smallest = [unit for unit in units if unit and not any(each < {pin.place for pin in unit} for each in files)]
-        return [pin for unit in smallest or [_unpatched(pins)] for pin in nearest(file, unit, lambda each: each.file)]
+        inside = (self._by_unit.get((api, unit), []) for unit in around)
+        groups = {frozenset(map(id, group)): group for group in map(_unpatched, inside) if group}
+        smallest = [group for ids, group in groups.items() if not any(others < ids for others in groups)]
+        groups_or_all = smallest or [_unpatched(self._by_api[api])]
+        return [pin for group in groups_or_all for pin in nearest(folder, group, lambda pin: pin.file)]
 
 
 def _unpatched(pins: Sequence[Pin]) -> list[Pin]:
@@ -73,16 +82,19 @@ def _unpatched(pins: Sequence[Pin]) -> list[Pin]:
 
 def _pinned(pins: Sequence[Pin]) -> Pinned:
     """What several pins say that are equally near. Those that name no release count only where no other one does."""
-    named = [each for each in pins if each.release] or list(pins)
-    places = tuple(dict.fromkeys(each.place for each in named))
-    if len({each.release for each in named}) > 1:
-        several = ", ".join(dict.fromkeys(f"{each.release} ({each.place})" for each in named))
+    named = sorted((pin for pin in pins if pin.release), key=lambda pin: pin.place) or list(pins)
+    places = tuple(dict.fromkeys(pin.place for pin in named))
+    if len({pin.release for pin in named}) > 1:
+        several = ", ".join(dict.fromkeys(f"{pin.release} ({pin.place})" for pin in named))
         return Pinned("", _agreed(named), places, f"several releases are deployed: {several}")
-    why = "; ".join(dict.fromkeys(f"{each.why} ({each.place})" for each in named if each.why))
+    why = "; ".join(dict.fromkeys(f"{pin.why} ({pin.place})" for pin in named if pin.why))
     return Pinned(named[0].release, _agreed(named), places, why)
 
 
 def _agreed(pins: Sequence[Pin]) -> Mapping[str, object]:
     """The settings of pins, without those of which they have different values."""
-    given = [(name, value) for pin in pins for name, value in pin.settings.items()]
-    return {name: value for name, value in given if all(value == other for key, other in given if key == name)}
+    values = defaultdict[str, list[object]](list)
+    for pin in pins:
+        for name, value in pin.settings.items():
+            values[name].append(value)
+    return {name: several[0] for name, several in values.items() if several.count(several[0]) == len(several)}

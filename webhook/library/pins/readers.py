@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -68,26 +67,36 @@ def _reader_of(document: Document) -> _Reader | None:
 
 def _of_flux(objects: Sequence[Document], operators: Operators, tree: Tree) -> list[Document]:
     """The objects of Flux, with those of other files and the patches that are about those of an operator."""
-    names = {name_of(each.value) for each in objects if flux.is_operators(each, operators)}
-    every = [*objects, *(_naming(names, flux.WORDS, tree) if names else ())]
-    patches = [part for each in every if each.source.endswith(KUSTOMIZATIONS) for part in kustomize.patches_in(each)]
-    maps = {name for each in (*every, *patches) for name in flux.maps_of(each, names)}
-    every += _naming(maps, (b"ConfigMap", b"configMapGenerator"), tree) if maps else ()
-    return [*every, *patches]
+    names = {name_of(document.value) for document in objects if flux.is_operators(document, operators)}
+    whole = [*objects, *_naming(names, flux.WORDS, tree)]
+    patches = [patch for document in whole for patch in _patches_in(document)]
+    maps = {name for document in (*whole, *patches) for name in flux.maps_of(document, names)}
+    return [*whole, *_naming(maps, (b"ConfigMap", b"configMapGenerator"), tree), *patches]
+
+
+def _patches_in(document: Document) -> Iterable[Document]:
+    if document.source.endswith(KUSTOMIZATIONS):
+        return kustomize.patches_in(document)
+    return kustomize.patches_in(document, "spec") if document.value.get("kind") == "Kustomization" else ()
 
 
 def _naming(names: Collection[str], words: Sequence[bytes], tree: Tree) -> list[Document]:
     """The documents of files with one of the words and one of the names."""
-    pattern = re.compile(b"|".join(re.escape(each.encode()) for each in sorted(names)))
+    texts = [re.escape(name.encode(errors="replace")) for name in sorted(names) if name]
+    if not texts:
+        return []
+    pattern = re.compile(b"|".join(texts))
     return tree.search(lambda _, text: any(map(text.__contains__, words)) and pattern.search(text) is not None)
 
 
 def _differ(pins: Sequence[Pin]) -> bool:
     """Whether it matters which pin of an API counts."""
-    said = defaultdict[str, list[tuple[str, Mapping[str, object]]]](list)
+    first = dict[str, Pin]()
     for pin in pins:
-        said[pin.api].append((pin.release, pin.settings))
-    return any(each != of_api[0] for of_api in said.values() for each in of_api)
+        other = first.setdefault(pin.api, pin)
+        if (pin.release, pin.settings) != (other.release, other.settings):
+            return True
+    return False
 
 
 def _may_include(file: Path, text: bytes) -> bool:

@@ -29,7 +29,7 @@ def candidates(
     documents: Sequence[Document], operators: Operators, tree: Tree
 ) -> tuple[list[Document], list[tuple[Path, str]]]:
     """The objects that may deploy an operator, with those beside them, and the texts of Terraform; else nothing."""
-    objects = [each for each in documents if each.value.get("kind") in _DEPLOYING]
+    objects = [document for document in documents if document.value.get("kind") in _DEPLOYING]
     objects += tree.search(partial(_may_deploy, operators))
     programs = [
         (file, text.decode(errors="replace"))
@@ -37,7 +37,7 @@ def candidates(
         if file.suffix == _TERRAFORM and b"helm_release" in (text := tree.content(file)) and operators.named_in(text)
     ]
     if objects or programs:
-        objects += (each for each in documents if each.value.get("kind") in _BESIDE)
+        objects += (document for document in documents if document.value.get("kind") in _BESIDE)
     return objects, programs
 
 
