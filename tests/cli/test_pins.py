@@ -229,6 +229,25 @@ def test_a_pin_that_names_no_release_is_said_once_with_all_places_and_the_docume
         assert [(each["file"], each["line"]) for each in remarks] == [(min(files), 6)]
 
 
+@pytest.mark.parametrize(
+    ("release", "said", "refused"),
+    [
+        ("0.9.28", "0.9.28 is newer than 0.9.19, the newest that is known", False),
+        ("0.3.0", "0.3.0 is older than 0.4.0, the oldest that is known: schema not judged", False),
+    ],
+)
+def test_a_pinned_release_that_the_table_lacks_is_said_at_its_pin(
+    release: str, said: str, refused: bool, top: Path, capsys: Capture
+) -> None:
+    write(top, {"llmkube.yaml": SOURCE % release, "m.yaml": MODEL % "m"})
+    for command in ("check", "scan"):
+        code, out, err = run(capsys, command, "-o", "text", ".")
+        assert code == int(refused)
+        assert "llmkube.yaml:6: warning: " in out
+        assert out.count(said) >= 1
+        assert f"judged as of LLMKube {release} (llmkube.yaml:6)" in err.splitlines()
+
+
 def test_a_pin_that_does_not_count_for_what_is_checked_is_not_said(top: Path, capsys: Capture) -> None:
     files = {"dev/llmkube.yaml": SOURCE % "0.9.x", "prod/llmkube.yaml": SOURCE % "0.9.19", "prod/m.yaml": MODEL % "m"}
     write(top, files)

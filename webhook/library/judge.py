@@ -44,7 +44,6 @@ __all__ = ["Judge", "Judges", "Nearby", "Surroundings", "updated"]
 
 _MISSING: Final = re.compile(rf"(?P<what>(?P<noun>\w+) (?P<name>\S+)) {re.escape(UNSEEN)}")
 _KNOWN: Final = UNSEEN.partition(";")[0]
-_NOTHING: Final = Document("", 1, {})
 _MOST: Final = 2_000
 """Objects among which names that are like another one are looked for: each missing one is compared with all."""
 
@@ -170,7 +169,7 @@ class Judges:
         self.rulings = rulings
         world = there.world.extended(each.value for each in given)
         stored = Stored({**before, **there.objects}, there.definitions, world)
-        objects = _stored(rulings, given, stored) or {rulings.of(_NOTHING).number: []}
+        objects = _stored(rulings, given, stored) or {rulings.of_no_file.number: []}
         nearby = Nearby([*there.objects.values(), *chain.from_iterable(objects.values())])
         loaded = _policies(policies)
         self._judges = dict[int, Judge]()

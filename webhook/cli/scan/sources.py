@@ -57,8 +57,8 @@ class Cluster:
         self.problems: list[Problem] = []
         self.skipped: Counter[str] = Counter()
         self.remarks: list[Problem] = []
-        self.rules = self._installed(rules)
-        self.rulings = [self.rules]
+        self.rulings = Rulings(rules, self._installed)
+        self.rules = self.rulings.of_no_file.ruling
         self.view = RequestView(_Lookups(api), {})
 
     def objects(self) -> Iterator[StoredObject]:
@@ -211,23 +211,18 @@ class Files:
         self.skipped: Counter[str] = given.skipped
         self.rules = rules
         pins = None if options.pins is False else pins_of(given.documents, options.files, rules.shipped)
-        self._pins = pins.remarks if pins else ()
-        self._rulings = Rulings(rules, self._under_definitions(options, rules), deployed_by(pins))
+        self.remarks = [*(pins.remarks if pins else ())]
+        self.rulings = Rulings(rules, self._under_definitions(options, rules), deployed_by(pins))
         stored = (stored_object(each.value, self._known(each)) for each in given.documents)
         self.view = MemoryView(each for each in stored if each["metadata"].get("name"))
-
-    @property
-    def rulings(self) -> Sequence[Ruling]:
-        return self._rulings.made
-
-    @property
-    def remarks(self) -> Sequence[Problem]:
-        return [*self._pins, *self._rulings.remarks]
 
     def objects(self) -> Iterator[StoredObject]:
         judged = False
         for document in self._documents:
-            known = self._known(document)
+            known, gvk = self._known(document), kind_of(document.value)
+            if why := self._contested.get((gvk.group, gvk.kind)):
+                self.skipped[f"objects of kind {gvk.kind} ({why})"] += 1
+                continue
             if known is None:
                 self.skipped["objects of kinds without rules"] += not is_definition(document.value)
                 continue
@@ -237,7 +232,7 @@ class Files:
             obj = stored_object(document.value, known)
             judged = True
             if obj["metadata"].get("name"):
-                rules, judged_as = self._rulings.of(document).ruling, self._rulings.judged_as(document)
+                rules, judged_as = self.rulings.of(document).ruling, self.rulings.judged_as(document)
                 yield StoredObject(document, obj, rules, received.causes, received.readable, judged_as)
             else:
                 where = f"{document.source}:{document.line}"
@@ -249,7 +244,7 @@ class Files:
     def _under_definitions(self, options: argparse.Namespace, rules: Ruling) -> Callable[[Ruling], Ruling]:
         """What puts rules under the valid definitions among the files."""
         found = deciding(options, read_definitions(options.crds), (), self._documents, (), rules.shipped)
-        refused = found.checked.refused
+        refused, self._contested = found.checked.refused, found.checked.contested
         for number, each in {id(each): each for each in (*found.documents, *self._documents)}.items():
             for cause in refused.get(number, ()):
                 self.problems.append(Problem(f"{each.source}:{each.line}", cause.field, cause.message))
@@ -257,7 +252,7 @@ class Files:
         return lambda rules: rules.under(definitions)
 
     def _known(self, document: Document) -> KnownKind | None:
-        return self._rulings.of(document).ruling.catalog.find(kind_of(document.value))
+        return self.rulings.of(document).ruling.catalog.find(kind_of(document.value))
 
     def _is_in_namespace(self, document: Document, known: KnownKind) -> bool:
         return not self._namespace or placed(document.value, known)["metadata"].get("namespace") == self._namespace
