@@ -31,14 +31,15 @@ def main(argv: list[str] | None = None, upstreams: Path = upstream.FOLDER, polic
         steps, watches = following.steps(options.since), following.looked_at(options.looked)
         (folder / TABLE).write_text(following.table())
         upstream.write(file, watches)
+        written = [*drafts(folder, following.definitions)]
+        for draft, text in written:
+            draft.parent.mkdir(exist_ok=True)
+            draft.write_text(text)
         loaded = catalog.load(None if policies == POLICIES else policies)  # ranges may name the new releases
         for line in following.lines(steps, watches, loaded):
             say(line)
-        documented = loaded.packs[options.api].documented
-        for draft, text in (each for step in steps for each in drafts(folder, step, documented)):
-            draft.parent.mkdir(exist_ok=True)
-            draft.write_text(text)
-            say(f"a draft of the definition is in {draft}")
+        for draft, _ in written:
+            say(f"the definitions of all releases are in {draft}")
     except LoadError as error:
         for each in error.problems:
             say(f"follow: {each}", sys.stderr)

@@ -14,8 +14,9 @@ from webhook.catalog.catalog import Catalog, api_folders, load, ship
 from webhook.catalog.kept import POLICIES
 from webhook.catalog.kinds import Kinds, KnownKind
 from webhook.catalog.packs import NO_PACK, PACK, By, InForce, Pack, built_in, groups_of, known_apis
-from webhook.catalog.releases import UNKNOWN, chosen
-from webhook.catalog.settings import check_settings, with_operator
+from webhook.catalog.releases import UNKNOWN, chosen, later_releases
+from webhook.catalog.settings import check_settings, names_read, with_operator
+from webhook.catalog.shapes import FORMS
 from webhook.ground.later import later
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from webhook.catalog.operators import definition_names, forms, names_of
 
 __all__ = [
+    "FORMS",
     "NOTHING_ASIDE",
     "NO_PACK",
     "PACK",
@@ -46,8 +48,10 @@ __all__ = [
     "forms",
     "groups_of",
     "known_apis",
+    "later_releases",
     "load",
     "names_of",
+    "names_read",
     "ship",
     "with_installed",
     "with_operator",

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
@@ -16,8 +16,8 @@ from webhook.admission.errors import CatalogError, Problem
 from webhook.catalog.folders import Loaded, UserFolders, load_shipped
 from webhook.catalog.kept import POLICIES, SHIPPED, Kept
 from webhook.catalog.kinds import NO_POLICY, Kinds, KnownKind, Preparations, kinds_of
-from webhook.catalog.packs import InForce, Pack, built_in
-from webhook.catalog.releases import chosen, compiled, released
+from webhook.catalog.packs import InForce, Pack, Unlisted, built_in
+from webhook.catalog.releases import chosen, compiled, compiled_in, released
 from webhook.catalog.settings import check_settings
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests.folders import entries
@@ -85,20 +85,23 @@ class Catalog:
 
     def with_settings(self, settings: Settings) -> Catalog:
         """This catalog under other settings."""
-        return self if settings == self.settings else replace(self, settings=settings)
+        checked = check_settings(self.packs, settings)
+        return self if checked == self.settings else replace(self, settings=checked)
 
     def _under(self, in_force: Mapping[str, InForce]) -> Catalog:
         before, releases_in_force = self.releases(), {**self.in_force, **in_force}
-        changed = {api: release for api, release in in_force.items() if release.releases != before[api].releases}
+        changed = {api: release for api, release in in_force.items() if _rules_of(release) != _rules_of(before[api])}
         if not changed:
             return replace(self, in_force=releases_in_force)
         digest = hashlib.sha256(self.rules.encode())
-        kinds_of_other_release = dict[GroupVersionKind, KnownKind]()
+        others = dict[GroupVersionKind, KnownKind | None]()
         for known in map(self.uncompiled, self.kinds):
             if known.api in changed:
-                kinds_of_other_release[known.gvk], definition = released(known, changed[known.api])
-                digest.update(f"{known.gvk}\0{changed[known.api].releases}\0".encode() + definition)
-        kinds = self.kinds.with_rules(kinds_of_other_release, compiled)
+                others[known.gvk], definition = released(known, changed[known.api])
+                names, unlisted = _rules_of(changed[known.api])
+                digest.update(f"{known.gvk}\0{names}\0{unlisted.release if unlisted else ''}".encode() + definition)
+        served = {gvk: known for gvk, known in others.items() if known is not None}
+        kinds = self.kinds.with_rules(served, partial(compiled_in, served), others.keys() - served.keys())
         return replace(self, kinds=kinds, rules=digest.hexdigest(), in_force=releases_in_force)
 
     def compiled(self, installed: Collection[str] | None = None) -> Catalog:
@@ -153,6 +156,11 @@ class Catalog:
         return likeness[most] if most >= _LIKENESS else None
 
 
+def _rules_of(release: InForce) -> tuple[tuple[str, ...], Unlisted | None]:
+    """What of a release decides about rules: not what names it."""
+    return release.releases, release.unlisted
+
+
 _OTHER_RELEASES: Final = WeakKeyDictionary[Catalog, dict[tuple[tuple[str, InForce], ...], Catalog]]()
 """The process's memory of what :meth:`Catalog.under` has made of each catalog, as long as that is in use."""
 
@@ -196,7 +204,7 @@ def load(
     user_folders.check_references()
     if loaded.problems:
         raise CatalogError(loaded.problems)
-    check_settings(loaded.packs, settings)
+    settings = check_settings(loaded.packs, settings)
     catalog = Catalog(_lazy(loaded.kinds, kept), loaded.digest.hexdigest(), settings, kept.digest, loaded.packs)
     return catalog.under(chosen(loaded.packs, settings.releases)) if settings.releases else catalog
 

@@ -8,9 +8,10 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.admission.errors import Problem, SettingsError
-from webhook.catalog.packs import Pack, closest
+from webhook.catalog.packs import InForce, Pack, closest
 from webhook.facts import Fact
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings, field_of, frozen
+from webhook.policy import FACTS, DefaultRule, FactValue, Policy, ValidationRule
 
 if TYPE_CHECKING:
     from webhook.cluster import ClusterView
@@ -21,29 +22,30 @@ _MOST: Final = 256
 """Settings of which the values are kept: a tree has some pins."""
 
 
-def check_settings(packs: Mapping[str, Pack], settings: Settings) -> None:
-    """Hold the settings of operators against the declarations of their packs.
+def check_settings(packs: Mapping[str, Pack], settings: Settings) -> Settings:
+    """The settings with those of operators as the declarations of their packs read them.
 
     Raises:
         SettingsError: with every setting that is not declared, or has a value of another type.
     """
-    problems = list[Problem]()
+    problems, values = list[Problem](), dict[str, Any]()
     for key, value in settings.operators:
         api, _, name = key.partition(".")
         try:
-            _declared(packs, api, name).value(value)
+            values[key] = frozen(_declared(packs, api, name).value(value))
         except ValueError as error:
             problems.append(Problem(f"--set {key}"[:200], "", str(error)))
     if problems:
         raise SettingsError(problems)
+    return replace(settings, operators=tuple(values.items())) if values else settings
 
 
 def _declared(packs: Mapping[str, Pack], api: str, name: str) -> Any:
     """The declaration of a setting; ValueError names those that there are."""
     pack = packs.get(api)
     if pack is None or not pack.settings:
-        known = ", ".join(sorted(name for name, each in packs.items() if each.settings))
-        raise ValueError(f'"{api[:60]}" is not an API with settings of its operator; use {known}')
+        apis = ", ".join(sorted(name for name, other in packs.items() if other.settings))
+        raise ValueError(f'"{api[:60]}" is not an API with settings of its operator; use {apis}')
     if name not in pack.settings:
         raise ValueError(f'{pack.operator} has no setting "{name[:60]}" here; {closest(name, pack.settings)}')
     if field := field_of(f"{api}.{name}"):
@@ -69,26 +71,37 @@ def with_operator(settings: Settings, pack: Pack, values: Mapping[str, Any]) -> 
     return replace(settings, operators=tuple(sorted(given.items())), **changes)
 
 
-def fact_of(pack: Pack) -> Mapping[str, Fact]:
-    """The fact of a pack that declares settings, by its name."""
+def fact_of(pack: Pack, in_force: InForce) -> Mapping[str, Fact]:
+    """The fact of a pack that declares settings, by its name, as a release of the operator has them."""
     if not pack.settings:
         return {}
-    schema = {"type": "object", "properties": {name: each.schema for name, each in pack.settings.items()}}
-    values = lru_cache(_MOST)(partial(_values, pack))
+    schema = {"type": "object", "properties": {name: declared.schema for name, declared in pack.settings.items()}}
+    values = lru_cache(_MOST)(partial(_values, pack, in_force))
     return {FACT: Fact(partial(_value, values), schema, configurable=True, constant=True)}
 
 
+def names_read(policy: Policy, rule: DefaultRule | ValidationRule) -> tuple[frozenset[str], frozenset[str]]:
+    """The settings of the operator that a rule or its message reads, and those that it asks ``has`` about."""
+    reads = policy.reads_of((*rule.conditions, *rule.texts), rule.roots)
+    named, asked = ({keys[2] for keys in paths if keys[:2] == (FACTS, FACT)} for paths in (reads.values, reads.tests))
+    if isinstance(rule, DefaultRule) and isinstance(rule.value, FactValue) and rule.value.keys[0] == FACT:
+        named.update(rule.value.keys[1:2])
+    return frozenset(named), frozenset(asked)
+
+
 def _value(values: Any, _: dict[str, Any], __: ClusterView, settings: Settings) -> dict[str, Any]:
-    known: dict[str, Any] = values(settings)
-    return known
+    by_name: dict[str, Any] = values(settings)
+    return by_name
 
 
-def _values(pack: Pack, settings: Settings) -> dict[str, Any]:
-    """Each setting of an operator that is known: as it is given, or else as the operator has it by default."""
-    given, known = dict(settings.operators), dict[str, Any]()
+def _values(pack: Pack, in_force: InForce, settings: Settings) -> dict[str, Any]:
+    """Each setting of an operator that is known: as it is given, if the release has it, or else as it is by default."""
+    given, by_name = dict(settings.operators), dict[str, Any]()
     for name, declared in pack.settings.items():
         key = f"{pack.folder.name}.{name}"
         field = field_of(key)
         value = getattr(settings, field) if field else given.get(key)
-        known[name] = declared.default if value is None else declared.value(value)
-    return {name: value for name, value in known.items() if value is not None}
+        if declared.operator and not in_force.may_hold(declared.operator):
+            value = None
+        by_name[name] = declared.default if value is None else declared.value(value)
+    return {name: value for name, value in by_name.items() if value is not None}

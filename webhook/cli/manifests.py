@@ -69,7 +69,7 @@ class Outcomes(NamedTuple):
     @property
     def unsure(self) -> bool:
         """Whether the release of an operator is not known well enough for all rules."""
-        return any(each.release for ruling in self.judges.rulings.made for each in ruling.deviations)
+        return self.judges.rulings.unsure
 
     def review(self, document: Document) -> ReviewedManifest:
         """The review of another text of a document, beside the objects that the others are judged beside."""
@@ -114,7 +114,7 @@ def outcomes(options: argparse.Namespace, files: ReadFiles | None = None) -> Out
     _add_repeats(given, reviews, strict=options.strict)
     if not any(each.reviewed for each in reviews):
         given.problems += excluded(given, options)
-    deviations = _notable(rulings.made, decided.documents, given.documents)
+    deviations = _notable(rulings.deviations, decided.documents, given.documents)
     return Outcomes(
         [_explained(each, judges.of(each.document)) for each in reviews] if options.verbose else reviews,
         [*decided.remarks, *deviations, *judges.remarks, *(files.pins.remarks if files.pins else ()), *rulings.remarks],
@@ -269,7 +269,7 @@ def _explained(outcome: ReviewedManifest, judge: Judge) -> ReviewedManifest:
 
 
 def _notable(
-    rulings: Iterable[Ruling], definitions: Iterable[Document], among: Iterable[Document]
+    deviations: Mapping[Deviation, str], definitions: Iterable[Document], among: Iterable[Document]
 ) -> Iterator[Problem]:
     """A warning about each definition that differs, or release that is not known.
 
@@ -277,10 +277,9 @@ def _notable(
     """
     where = {defined(item.value): f"{item.source}:{item.line}" for item in definitions}
     own = {defined(item.value) for item in among if is_definition(item.value)}
-    deviations = dict.fromkeys(each for ruling in rulings for each in ruling.deviations if each.is_notable)
-    for each in deviations:
+    for each, place in deviations.items():
         name = (each.kind.group, each.kind.kind)
-        yield Problem(where.get(name, "--release" if each.release else "--crds"), "", str(each))
+        yield Problem(where.get(name, place), "", str(each))
         if name in own and (each.aside or each.unserved):
             say(f"{where[name]}: this definition makes the check weaker: {_lost(each)}", sys.stderr)
 

@@ -82,11 +82,11 @@ def operator_pairs(given: object) -> tuple[tuple[str, Value], ...]:
         ValueError: it is none of these, or names a setting twice.
     """
     if isinstance(given, str):
-        given = [text for each in given.split(";") if (text := each.strip())]
+        given = [text for part in given.split(";") if (text := part.strip())]
     if isinstance(given, dict):
         pairs = [(f"{api}.{name}", value) for api, names in given.items() for name, value in _items(api, names)]
     elif isinstance(given, list | tuple):
-        pairs = [_pair(each) for each in given]
+        pairs = [_pair(part) for part in given]
     else:
         raise ValueError(f"{str(given)[:60]!r} has no settings; write them as {_EXAMPLE}")  # noqa: TRY004
     names = [name for name, _ in pairs]
@@ -114,11 +114,11 @@ def _pair(given: object) -> tuple[str, Any]:
 
 
 def frozen(value: Any) -> Value:
-    """A value that can be hashed; what is no text or number is left out of it. A map becomes the texts of a flag."""
+    """A value that can be hashed; a map becomes the texts of a flag, and None stands for a list or map in it."""
     if isinstance(value, dict):
-        return tuple(f"{key}={each}" for key, each in value.items() if isinstance(each, str | int) and each != "")
+        return tuple(f"{key}={text}" for key, text in value.items() if isinstance(text, str | int) and text != "")
     if isinstance(value, list | tuple):
-        return tuple(each if isinstance(each, bool | int | float | str) else None for each in value)
+        return tuple(item if isinstance(item, bool | int | float | str) else None for item in value)
     return value if isinstance(value, bool | int | float | str) else type(value).__name__
 
 
@@ -171,7 +171,7 @@ class Settings:
 DEFAULT_SETTINGS: Final = Settings()
 
 
-_FIELDS: Final = frozenset(each.name for each in fields(Settings))
+_FIELDS: Final = frozenset(field.name for field in fields(Settings))
 
 
 def field_of(name: str) -> str:

@@ -91,9 +91,8 @@ class Gate:
         """What is to be said of definitions of other releases, which rules do not apply to them, and of a repository
         that does not say which release it deploys.
         """
-        deviations = dict.fromkeys(each for ruling in self._rulings.made for each in ruling.deviations)
         pins = (*(self._pins.remarks if self._pins else ()), *self._rulings.remarks)
-        return (*(str(each) for each in deviations if each.is_notable), *map(str, pins))
+        return (*map(str, self._rulings.deviations), *map(str, pins))
 
     def _deployed(self, document: Document) -> Mapping[str, Pinned]:
         if self._pins is None or self._repository is None:

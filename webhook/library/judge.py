@@ -169,7 +169,7 @@ class Judges:
         self.rulings = rulings
         world = there.world.extended(each.value for each in given)
         stored = Stored({**before, **there.objects}, there.definitions, world)
-        objects = _stored(rulings, given, stored)
+        objects = _stored(rulings, given, stored) or {rulings.of_no_file.number: []}
         nearby = Nearby([*there.objects.values(), *chain.from_iterable(objects.values())])
         loaded = _policies(policies)
         self._judges = dict[int, Judge]()

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from webhook.admission.errors import Problem, SettingsError
-from webhook.catalog import By, InForce, Pack, chosen, with_operator
+from webhook.catalog import By, Deviation, InForce, Pack, chosen, with_operator
 from webhook.engine import Ruling
 from webhook.facts.settings import Settings
 from webhook.library.apiserver import kind_of
@@ -25,7 +25,6 @@ Deployed = Callable[[Document], Mapping[str, "Pinned"]]
 _MOST: Final = 16
 """Rulings of one run: each compiles rules, and looks at all objects. A repository has one for each environment."""
 _SHOWN: Final = 3
-_NOTHING: Final = Document("", 1, {})
 _BY: Final[Mapping[By, str]] = {
     "documented": "the documented release",
     "setting": "as it is set",
@@ -90,12 +89,33 @@ class Rulings:
         self._places = dict[object, Ruled]()
         self._remarks = dict[Problem, None]()
         self._lock = Lock()
+        self._origins = list[Mapping[str, str]]()
         self.made: list[Ruling] = []
 
     @property
     def remarks(self) -> list[Problem]:
         """What could not be used of the pins for the objects that were asked for, each with its file and line."""
         return [*self._remarks]
+
+    @property
+    def deviations(self) -> Mapping[Deviation, str]:
+        """What is to be said of releases and definitions, each with what names it: a pin, or the flag that does."""
+        found = dict[Deviation, str]()
+        for ruling, places in zip(self.made, self._origins, strict=True):
+            for each in filter(lambda each: each.is_notable, ruling.deviations):
+                place = places.get(self._loaded.shipped.uncompiled(each.kind).api, "--release")
+                found.setdefault(each, place if each.release else "--crds")
+        return found
+
+    @property
+    def unsure(self) -> bool:
+        """Whether the release of an operator is not known well enough for all rules."""
+        return any(each.is_unsure for ruling in self.made for each in ruling.deviations)
+
+    @property
+    def of_no_file(self) -> Ruled:
+        """What judges objects that are in no file."""
+        return self.of(Document("", 1, {}))
 
     def of(self, document: Document) -> Ruled:
         """What judges the objects of a document."""
@@ -108,11 +128,11 @@ class Rulings:
         return ruled
 
     def groups(self, documents: Iterable[Document]) -> Mapping[int, list[Document]]:
-        """The documents by the numbers of their rulings; without any, there is one ruling all the same."""
+        """The documents by the numbers of their rulings."""
         groups = dict[int, list[Document]]()
         for document in documents:
             groups.setdefault(self.of(document).number, []).append(document)
-        return groups or {self.of(_NOTHING).number: []}
+        return groups
 
     def judged_as(self, document: Document) -> JudgedAs | None:
         """By which release an object is judged; None if its operator has no releases, or only one."""
@@ -144,6 +164,7 @@ class Rulings:
             key = ((), self._loaded.options.settings)
         if key not in self._numbers:
             self._numbers[key] = len(self.made)
+            self._origins.append({api: pinned[api].places[0] for api, _ in key[0]})
             self.made.append(self._complete(self._loaded.as_of(*key)))
         return Ruled(self._numbers[key], self.made[self._numbers[key]], pinned, faults)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from webhook.golang import quantity
 from webhook.policy.path import Path
 from webhook.policy.problems import NO_OTHERS, TextSchema
-from webhook.policy.ranges import version
+from webhook.policy.ranges import Range, version
 
 __all__ = ["PackDocument", "Setting", "Spec"]
 
@@ -25,9 +25,9 @@ def _release(text: str) -> str:
 
 
 def _boolean(given: object) -> bool | None:
-    """As Go's ParseBool, by which operators read flags and variables."""
+    """Of the texts only those that all operators read alike."""
     if isinstance(given, str):
-        return {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}.get(given.lower())
+        return {"true": True, "false": False}.get(given)
     return given if isinstance(given, bool) else None
 
 
@@ -45,8 +45,8 @@ def _string(given: object) -> str | None:
 def _strings(given: object) -> list[str] | None:
     """A list, or a text as flags have it, with commas."""
     if isinstance(given, str):
-        given = [part for each in given[: _LONGEST + 1].split(",") if (part := each.strip())]
-    if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
+        given = [text for part in given[: _LONGEST + 1].split(",") if (text := part.strip())]
+    if not isinstance(given, list | tuple) or not all(isinstance(text, str) for text in given):
         return None
     return list(given) if sum(map(len, given)) <= _LONGEST else None
 
@@ -70,6 +70,11 @@ _TYPES: Final[Mapping[str, tuple[Callable[[object], Any], str, Mapping[str, Any]
 """What reads a value of each type (None: it is of another one), what errors call it, and its schema in rules."""
 
 
+def _range(text: str) -> str:
+    Range.parse(text)
+    return text
+
+
 def _path(text: str) -> str:
     if not Path.parse(text).single:
         raise ValueError("must be the path of one value, without [*]")
@@ -86,14 +91,16 @@ class Setting:
     """A setting of the operator, which rules read as ``facts.operator.<name>``.
 
     ``default`` is what the operator does where nothing is given; without it, the value is then not known, and rules ask
-    ``has(facts.operator.<name>)``. ``values`` are its paths in the values of the Helm chart, ``arguments`` the flags
-    and ``environment`` the variables of the operator's container.
+    ``has(facts.operator.<name>)``. ``operator`` are the releases that have it: in others the default counts. ``values``
+    are its paths in the values of the Helm chart, ``arguments`` the flags and ``environment`` the variables of the
+    operator's container.
     """
 
     __pydantic_config__ = NO_OTHERS
     type: Literal["boolean", "integer", "string", "strings", "quantity"]
     docs: Annotated[str, TextSchema(least=1, strip=True)]
     default: Any = None
+    operator: Annotated[str, TextSchema(strip=True, check=_range)] | None = None
     values: list[Value] = field(default_factory=list)
     arguments: list[Argument] = field(default_factory=list)
     environment: list[Variable] = field(default_factory=list)
@@ -110,10 +117,10 @@ class Setting:
             ValueError: it is of another type; it says which one is asked for.
         """
         read, wanted, _ = _TYPES[self.type]
-        found = read(given)
-        if found is None:
+        value = read(given)
+        if value is None:
             raise ValueError(f"{str(given)[:60]!r} is not {wanted}")
-        return found
+        return value
 
     @property
     def schema(self) -> Mapping[str, Any]:

@@ -101,14 +101,14 @@ def configured(options: argparse.Namespace) -> argparse.Namespace:
     return options
 
 
-def _joined(flags: Sequence[str], found: Configuration) -> list[tuple[str, Any]]:
+def _joined(flags: Sequence[str], file: Configuration) -> list[tuple[str, Any]]:
     """The settings of operators by flags, and those of the configuration that no flag sets.
 
     Raises:
         SettingsError: a flag is not read.
     """
     try:
-        return [*{**dict(found.operators or ()), **dict(operator_pairs(flags))}.items()]
+        return [*{**dict(file.operators or ()), **dict(operator_pairs(flags))}.items()]
     except ValueError as error:
         raise SettingsError([Problem("--set", "", str(error))]) from None
 

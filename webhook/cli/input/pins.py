@@ -39,9 +39,7 @@ def deployed_by(pins: Pins | None) -> Deployed | None:
     """
     if pins is None or not pins.pins:
         return None
-    return lambda document: pins.of(
-        (document.built / KUSTOMIZATIONS[0] if document.built else Path(document.source)).resolve()
-    )
+    return lambda document: pins.of(document.built / KUSTOMIZATIONS[0] if document.built else Path(document.source))
 
 
 def _root(path: Path) -> Path | None:

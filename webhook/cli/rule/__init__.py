@@ -109,6 +109,7 @@ def _explain(form: RuleForm, example: Shown | None) -> Iterator[str]:
         yield f"{'A denial' if rule.action is Action.DENY else 'A warning'}{strict}. {form.of_files}".rstrip()
     if rule.docs:
         yield f"\n{fill(rule.docs, 100)}"
+    yield from (f"\n{fill(sentence, 100, break_on_hyphens=False)}" for sentence in form.settings)
     if example is not None:
         yield from _lines(example, _TITLES[isinstance(rule, DefaultRule)])
     yield ""

@@ -18,7 +18,7 @@ from webhook.engine import Ruling
 from webhook.engine.audit import Standing, Verdict, judge
 from webhook.library.findings import Finding, Severity, findings_of
 from webhook.library.review import title_of
-from webhook.library.rulings import JudgedAs
+from webhook.library.rulings import JudgedAs, Rulings
 from webhook.library.verdict import Verdict as ObjectVerdict
 from webhook.manifests.documents import Document
 
@@ -54,7 +54,7 @@ class Source(Protocol):
     def rules(self) -> Ruling: ...
 
     @property
-    def rulings(self) -> Sequence[Ruling]: ...
+    def rulings(self) -> Rulings: ...
 
     @property
     def remarks(self) -> Sequence[Problem]: ...
@@ -139,13 +139,13 @@ class Scan:
     @property
     def unsure(self) -> bool:
         """Whether the release of an operator is not known well enough for all rules."""
-        return any(each.release for rules in self._source.rulings for each in rules.deviations)
+        return self._source.rulings.unsure
 
     def _remarks(self) -> list[Problem]:
         """Warnings about definitions, releases and pins."""
-        every = dict.fromkeys(each for rules in self._source.rulings for each in rules.deviations if each.is_notable)
-        deviations = (Problem("--release" if each.release else "--crds", "", str(each)) for each in every)
-        return [*deviations, *self._source.remarks]
+        rulings = self._source.rulings
+        deviations = (Problem(place, "", str(each)) for each, place in rulings.deviations.items())
+        return [*deviations, *self._source.remarks, *rulings.remarks]
 
     def _judge(self, each: StoredObject) -> Judged:
         verdict = judge(each.value, each.rules, self._source.view) if each.readable else None

@@ -9,7 +9,7 @@ import argparse
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, Self
 
 from webhook.admission.errors import Problem, Unavailable
@@ -103,9 +103,8 @@ class Cluster:
         self.skipped: Counter[str] = Counter()
         self.notes: list[Problem] = []
         self.remarks: list[Problem] = []
-        self.rules = self._under_definitions(rules, instead)
-        self.rulings = [self.rules]
-        self._rulings = Rulings(rules, lambda _: self.rules)
+        self.rulings = Rulings(rules, partial(self._under_definitions, instead=tuple(instead)))
+        self.rules = self.rulings.of_no_file.ruling
         self.view = RequestView(_Lookups(api), {})
 
     def objects(self) -> Iterator[StoredObject]:
@@ -117,7 +116,7 @@ class Cluster:
             yield self._as_judged(each), changed._as_judged(each)
 
     def _as_judged(self, each: StoredObject) -> StoredObject:
-        return served(each._replace(rules=self.rules, judged_as=self._rulings.judged_as(each.document)))
+        return served(each._replace(rules=self.rules, judged_as=self.rulings.judged_as(each.document)))
 
     def _objects(self, *catalogs: Catalog) -> Iterator[StoredObject]:
         kinds = {gvk: catalog for catalog in reversed(catalogs) for gvk in catalog.kinds}
@@ -281,18 +280,10 @@ class Files:
         self.skipped: Counter[str] = given.skipped.copy()
         self.rules = rules
         pins = None if options.pins is False else pins_of(given.documents, options.files, rules.shipped)
-        self._pins = pins.remarks if pins else ()
-        self._rulings = Rulings(rules, self._under_definitions(options, rules), deployed_by(pins))
+        self.remarks = [*(pins.remarks if pins else ())]
+        self.rulings = Rulings(rules, self._under_definitions(options, rules), deployed_by(pins))
         stored = (stored_object(each.value, self._known(each)) for each in given.documents)
         self.view = MemoryView(each for each in stored if each["metadata"].get("name"))
-
-    @property
-    def rulings(self) -> Sequence[Ruling]:
-        return self._rulings.made
-
-    @property
-    def remarks(self) -> Sequence[Problem]:
-        return [*self._pins, *self._rulings.remarks]
 
     def objects(self) -> Iterator[StoredObject]:
         judged = False
@@ -312,12 +303,21 @@ class Files:
         changed.skipped = +changed.skipped
 
     def _foreign(self, document: Document) -> StoredObject:
-        """An object whose version nothing covers here."""
-        return served(StoredObject(document, document.value, self._rulings.of(document).ruling))
+        """An object that nothing judges here."""
+        unjudged = StoredObject(document, document.value, self.rulings.of(document).ruling, readable=False)
+        return unjudged if self._contested_by(document) else served(unjudged)
+
+    def _contested_by(self, document: Document) -> str:
+        """Why the kind of an object is not judged: it has two definitions; "" if it has not."""
+        gvk = kind_of(document.value)
+        return self._contested.get((gvk.group, gvk.kind), "")
 
     def _stored(self, document: Document) -> StoredObject | None:
         """An object of the kinds and the namespace; None for another one, and for one without a name."""
         known = self._known(document)
+        if why := self._contested_by(document):
+            self.skipped[f"objects of kind {document.value['kind']} ({why})"] += 1
+            return None
         if known is None:
             self.skipped["objects of kinds without rules"] += not is_definition(document.value)
             return None
@@ -328,14 +328,14 @@ class Files:
             where = f"{document.source}:{document.line}"
             self.problems.append(Problem(where, "metadata.name", "Required value: a stored object has a name"))
             return None
-        rules, judged_as = self._rulings.of(document).ruling, self._rulings.judged_as(document)
+        rules, judged_as = self.rulings.of(document).ruling, self.rulings.judged_as(document)
         return StoredObject(document, obj, rules, received.causes, received.readable, judged_as)
 
     def _under_definitions(self, options: argparse.Namespace, rules: Ruling) -> Callable[[Ruling], Ruling]:
         """What puts rules under the valid definitions among the files."""
         given, among = replaced(options.instead, rules.shipped, read_definitions(options.crds), self._documents)
         found = deciding(options, given, (), among, (), rules.shipped)
-        refused = found.checked.refused
+        refused, self._contested = found.checked.refused, found.checked.contested
         for number, each in {id(each): each for each in (*found.documents, *self._documents)}.items():
             for cause in refused.get(number, ()):
                 self.problems.append(Problem(f"{each.source}:{each.line}", cause.field, cause.message))
@@ -343,7 +343,7 @@ class Files:
         return lambda rules: rules.under(definitions)
 
     def _known(self, document: Document) -> KnownKind | None:
-        return self._rulings.of(document).ruling.catalog.find(kind_of(document.value))
+        return self.rulings.of(document).ruling.catalog.find(kind_of(document.value))
 
     def _is_in_namespace(self, document: Document, known: KnownKind) -> bool:
         return not self._namespace or placed(document.value, known)["metadata"].get("namespace") == self._namespace

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from webhook.library.pins.collector import Collector, Release
+from webhook.library.pins.charts import read_folder
+from webhook.library.pins.collector import Collector, PlacedRelease
 from webhook.library.pins.objects import items_at, mapping_at, value_at
 from webhook.library.pins.operators import split_image
-from webhook.library.pins.pin import Written, release_of
+from webhook.library.pins.pin import Named, release_of
 from webhook.library.pins.values import Values, set_values
 from webhook.manifests.documents import Document
 
@@ -23,12 +24,17 @@ def read_application(document: Document, collector: Collector) -> None:
         api, written = _release(source, collector)
         if api:
             layers = [*_values(at, source, document, collector)]
-            collector.deploy(api, Release(written, document, (*at, "targetRevision")), document, layers)
+            collector.deploy(api, PlacedRelease(written, document, (*at, "targetRevision")), document, layers)
+        elif isinstance(source.get("path"), str):
+            for root in collector.tree.roots:
+                read_folder(root / source["path"], document, [*_values(at, source, document, collector)], collector)
         for index, image in enumerate(value_at(source, "kustomize", "images") or ()):
             text = str(image).rpartition("=")[2]
             if image_api := collector.operators.of_image(text):
-                release = Release(release_of(split_image(text).tag), document, (*at, "kustomize", "images", index))
-                collector.deploy(image_api, release, document, patches=True)
+                release = PlacedRelease(
+                    release_of(split_image(text).tag), document, (*at, "kustomize", "images", index)
+                )
+                collector.deploy(image_api, release, document, patches=True, deployment="")
 
 
 def sources_of(document: Document) -> Iterator[tuple[tuple[str | int, ...], dict[str, Any]]]:
@@ -40,13 +46,13 @@ def sources_of(document: Document) -> Iterator[tuple[tuple[str | int, ...], dict
         yield (*spec, "sources", index), source
 
 
-def _release(source: dict[str, Any], collector: Collector) -> tuple[str, Written]:
+def _release(source: dict[str, Any], collector: Collector) -> tuple[str, Named]:
     """The API of a source with what its revision says; an address of OCI may be that of a chart."""
     operators, address, revision = collector.operators, source.get("repoURL"), source.get("targetRevision")
     if api := operators.of_chart(source.get("chart") or (address if str(address).startswith("oci:") else None)):
         return api, operators.of_chart_version(api, revision)
     api = "" if source.get("chart") else operators.of_repository(address)
-    return api, operators.of_tag(api, revision) if api else Written()
+    return api, operators.of_tag(api, revision) if api else Named()
 
 
 def _values(
@@ -56,8 +62,8 @@ def _values(
     files = value_at(source, "helm", "valueFiles")
     for name in files if isinstance(files, list) else ():
         mark, _, path = str(name).partition("/")
-        if mark.startswith("$"):  # another source of this application, which may be this repository
-            yield from collector.root_values(path)
+        inside = path if mark.startswith("$") else f"{source.get('path')}/{name}"
+        yield from collector.root_values(inside)  # of this repository, or of another one that is not here
     yield from collector.values(document, *at, "helm", "values")
     yield from collector.values(document, *at, "helm", "valuesObject")
     pairs = ((item.get("name"), item.get("value")) for _, item in items_at(source, "helm", "parameters"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -10,25 +11,25 @@ from webhook.admission.errors import Problem
 from webhook.ground.fieldpath import field_path
 from webhook.library.pins.objects import name_of, value_at
 from webhook.library.pins.operators import Operators
-from webhook.library.pins.pin import Pin, Written, release_of
+from webhook.library.pins.pin import Named, Pin, release_of
 from webhook.library.pins.settings import Given, value_settings
 from webhook.library.pins.tree import Tree
 from webhook.library.pins.values import Values, last_value
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 
-__all__ = ["Collector", "Release"]
+__all__ = ["Collector", "PlacedRelease"]
 
 
-class Release(NamedTuple):
+class PlacedRelease(NamedTuple):
     """What is written of a release, and where."""
 
-    written: Written
+    written: Named
     document: Document
     path: tuple[str | int, ...]
 
 
-_PINS: Final = 500
+_PINS: Final = 200
 """Deployments of operators in a repository."""
 
 
@@ -62,9 +63,18 @@ class Collector:
         """The values in a text of YAML that is at a place of a document."""
         scan = documents.scan_text(text, "")
         if scan.problems or scan.others:
-            said = [*scan.problems, *scan.others][0]
-            self.remark(document, at, f"values that cannot be read: line {said.source.lstrip(':')}: {said.message}")
-        return [Values(document, at, each.value, is_inside=False) for each in [*scan.documents, *scan.repeating][:1]]
+            problem = [*scan.problems, *scan.others][0]
+            why = f"values that cannot be read: line {problem.source.lstrip(':')}: {problem.message}"
+            self.remark(document, at, why)
+        maps = [*scan.documents, *scan.repeating][:1]
+        return [Values(document, at, inner.value, is_inside=False) for inner in maps]
+
+    def inner_values(self, values: Values, key: str) -> list[Values]:
+        """The values that others have under a key."""
+        if values.is_inside:
+            return self.values(values.document, *values.at, key)
+        inner = values.value.get(key)
+        return [replace(values, value=inner)] if isinstance(inner, dict) else []
 
     def root_values(self, path: str) -> list[Values]:
         """The values in a file by its path from a root."""
@@ -72,22 +82,22 @@ class Collector:
 
     def file_values(self, file: Path) -> list[Values]:
         """The values in a file of the tree."""
-        return [Values(each, (), each.value) for each in self.tree.read(file)[:1]]
+        return [Values(document, (), document.value) for document in self.tree.read(file)[:1]]
 
     def deploy(
         self,
         api: str,
-        release: Release,
+        release: PlacedRelease,
         where: Document,
         layers: Sequence[Values] = (),
         *,
         given: Iterable[Given] = (),
         patches: bool = False,
-        deployment: str = "",
+        deployment: str | None = None,
     ) -> None:
         """An operator is deployed by a document. The tag of its image in values counts more than its chart's version.
 
-        ``patches``: the document only changes a ``deployment`` that another one has.
+        ``patches``: the document only changes a ``deployment`` that another one has; that of manifests is "".
         """
         if len(self.pins) == _PINS:
             self.remark(where, (), f"not read for the release of an operator: more than {_PINS} deployments")
@@ -95,30 +105,27 @@ class Collector:
             return
         written, document, path = self._tag(api, layers) or release
         place = self.tree.place(document, *path)
-        if written.why:
-            operator = self.operators.packs[api].operator
-            self.remark(document, path, f"{written.why}, so it does not say which release of {operator} is deployed")
-        file, name = self.file_of(where), deployment or name_of(where.value)
-        self.pins.append(Pin(api, place, file, *written, self._settings(api, layers, given), name, patches))
+        name = name_of(where.value) if deployment is None else deployment
+        settings = self._settings(api, layers, given)
+        self.pins.append(Pin(api, place, self.file_of(where), *written, settings, name, patches))
 
     def _settings(self, api: str, layers: Sequence[Values], given: Iterable[Given]) -> Mapping[str, object]:
         """The settings that values and others give; one of a wrong type is left out, and a remark."""
         pack, settings = self.operators.packs[api], dict[str, object]()
-        for each in (*value_settings(pack, layers), *given):
+        for setting in (*value_settings(pack, layers), *given):
             try:
-                if each.is_known:
-                    settings[each.name] = each.checked(pack)
+                if setting.is_known:
+                    settings[setting.name] = setting.checked(pack)
             except ValueError as error:
-                self.remark(
-                    each.document, each.path, f"{error}: the setting {each.name} of {pack.operator} is left out"
-                )
+                why = f"{error}: the setting {setting.name} of {pack.operator} is left out"
+                self.remark(setting.document, setting.path, why)
         return settings
 
-    def _tag(self, api: str, layers: Sequence[Values]) -> Release | None:
+    def _tag(self, api: str, layers: Sequence[Values]) -> PlacedRelease | None:
         """The release that the tag of the operator's image in values names."""
-        for each in self.operators.packs[api].tags:
-            path = each.split(".")
+        for text in self.operators.packs[api].tags:
+            path = text.split(".")
             value, layer = last_value(layers, *path)
             if layer is not None and value != "":
-                return Release(release_of(value), layer.document, layer.path_of(*path))
+                return PlacedRelease(release_of(value), layer.document, layer.path_of(*path))
         return None

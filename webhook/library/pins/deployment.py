@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from webhook.library.pins.collector import Collector, Release
+from webhook.library.pins.collector import Collector, PlacedRelease
 from webhook.library.pins.objects import items_at
 from webhook.library.pins.operators import split_image
 from webhook.library.pins.pin import release_of
 from webhook.library.pins.settings import container_settings
 from webhook.manifests.documents import Document
 
-__all__ = ["KINDS", "read_deployment"]
+__all__ = ["read_deployment"]
 
-KINDS: Final = frozenset({"Deployment"})
 _CONTAINERS: Final = ("spec", "template", "spec", "containers")
 
 
@@ -22,6 +21,6 @@ def read_deployment(document: Document, collector: Collector) -> None:
     for index, container in items_at(document.value, *_CONTAINERS):
         if api := collector.operators.of_image(container.get("image")):
             at = (*_CONTAINERS, index)
-            release = Release(release_of(split_image(container["image"]).tag), document, (*at, "image"))
+            release = PlacedRelease(release_of(split_image(container["image"]).tag), document, (*at, "image"))
             given = container_settings(collector.operators.packs[api], document, *at)
-            collector.deploy(api, release, document, given=given)
+            collector.deploy(api, release, document, given=given, deployment="")

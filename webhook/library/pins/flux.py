@@ -8,20 +8,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from webhook.library.pins.collector import Collector, Release
+from webhook.library.pins.charts import read_folder
+from webhook.library.pins.collector import Collector, PlacedRelease
+from webhook.library.pins.kustomize import generated_files, read_images
 from webhook.library.pins.near import nearest
 from webhook.library.pins.objects import Layers, group_of, items_at, mapping_at, name_of, value_at
 from webhook.library.pins.operators import Operators
 from webhook.library.pins.values import Values, set_values
 from webhook.manifests.documents import Document
 
-__all__ = ["KINDS", "WORDS", "is_operators", "maps_of", "read_flux"]
+__all__ = ["WORDS", "is_operators", "maps_of", "read_flux"]
 
+_SAME: Final = 100
+"""Objects of one kind and name: an environment has one, so that this is for more than any repository has."""
 _SOURCES: Final = ("OCIRepository", "GitRepository", "HelmChart")
-KINDS: Final = frozenset({"HelmRelease", "Kustomization", "ConfigMap", *_SOURCES})
-"""Kinds of Flux, and those that it reads values from."""
 WORDS: Final = (b"HelmRelease", b"OCIRepository", b"kustomize.toolkit.fluxcd.io", b"ConfigMap")
 """A file with an object that uses a source, changes one or gives it values has one of these words."""
 _GROUPS: Final = ("helm.toolkit.fluxcd.io", "source.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io", "")
@@ -32,10 +35,10 @@ _WHOLE: Final = {
 }
 """A field of an object that is not a patch, by its kind; of others it is the address."""
 _REFERENCES: Final = {
-    "OCIRepository": ("digest", "semver", "tag"),
-    "GitRepository": ("commit", "name", "semver", "tag", "branch"),
+    "OCIRepository": ("semver", "tag", "digest"),
+    "GitRepository": ("name", "semver", "tag", "commit", "branch"),
 }
-"""How a source says what is taken: the first that is written counts."""
+"""How a source says what is taken: the first that is written counts. A digest or commit beside a tag is that of it."""
 
 
 class _Use(NamedTuple):
@@ -54,10 +57,22 @@ class _Flux:
     def __init__(self, objects: Sequence[Document], collector: Collector) -> None:
         self._collector = collector
         self._named = defaultdict[tuple[str, str], list[Document]](list)
-        for each in objects:
-            if group_of(each.value) in _GROUPS:
-                self._named[str(each.value.get("kind")), name_of(each.value)].append(each)
+        self._generated = defaultdict[tuple[str, str], list[Path]](list)
+        for document in objects:
+            if group_of(document.value) in _GROUPS:
+                self._add(str(document.value.get("kind")), name_of(document.value), document)
+            for name, key, path in generated_files(document):
+                self._generated[name, key].append(collector.file_of(document).parent / path)
+        self._layers = {named: self._layered(objects) for named, objects in self._named.items()}
         self._used = set[int]()
+
+    def _add(self, kind: str, name: str, document: Document) -> None:
+        same = self._named[kind, name]
+        if len(same) == _SAME:
+            said = f"not read for the release of an operator: more than {_SAME} objects of this kind and name"
+            self._collector.remark(document, ("metadata", "name"), said)
+        if len(same) <= _SAME:
+            same.append(document)
 
     def read(self) -> None:
         for layers in self._of_kind("HelmRelease"):
@@ -66,27 +81,28 @@ class _Flux:
             kind, name = layers.at("spec", "sourceRef", "kind"), layers.at("spec", "sourceRef", "name")
             for use in self._uses(kind, name, layers):
                 self._deploy(use, layers, ())
+            read_images(layers.last, self._collector, "spec")
         for kind in _SOURCES:
             for layers in self._of_kind(kind):
                 if id(layers.last) not in self._used:
                     self._deploy(_Use(layers, layers.last), layers, ())
 
     def _of_kind(self, kind: str) -> list[Layers]:
-        return [layers for (of, _), objects in self._named.items() if of == kind for layers in self._layered(objects)]
+        return [layers for (of, _), objects in self._layers.items() if of == kind for layers in objects]
 
     def _layered(self, objects: Sequence[Document]) -> list[Layers]:
         """Each whole object, and each patch over the nearest whole one."""
-        whole = [each for each in objects if _is_whole(each)]
-        patches = [each for each in objects if not _is_whole(each)] if whole else []
+        whole = [document for document in objects if _is_whole(document)]
+        patches = [document for document in objects if not _is_whole(document)] if whole else []
         file_of = self._collector.file_of
-        below = [Layers([nearest(file_of(each), whole, file_of)[0], each]) for each in patches]
-        return [*(Layers([each]) for each in whole), *below]
+        patched = [Layers([nearest(file_of(patch).parent, whole, file_of)[0], patch]) for patch in patches]
+        return [*(Layers([document]) for document in whole), *patched]
 
     def _release(self, layers: Layers) -> None:
         """A HelmRelease: the version is beside the name of the chart, or in the source that it refers to."""
         values = [*self._values_from(layers)]
-        for each in layers.documents:
-            values += self._collector.values(each, "spec", "values")
+        for document in layers.documents:
+            values += self._collector.values(document, "spec", "values")
         if layers.at("spec", "chartRef") is None:
             self._of_chart(layers, ("spec", "chart", "spec"), layers, values)
             return
@@ -100,24 +116,28 @@ class _Flux:
         if value_at(reference, "kind") == "GitRepository":
             for use in self._uses("GitRepository", value_at(reference, "name"), layers):
                 self._deploy(use, user, values)
+            for root in self._collector.tree.roots:
+                read_folder(root / str(layers.at(*at, "chart")), user.last, values, self._collector)
         elif api := self._collector.operators.of_chart(layers.at(*at, "chart")):
             path = (*at, "version")
             written = self._collector.operators.of_chart_version(api, layers.at(*path))
-            release = Release(written, layers.writer(*path), path)
+            release = PlacedRelease(written, layers.writer(*path), path)
             self._collector.deploy(api, release, user.last, values, patches=user.is_patched)
 
     def _uses(self, kind: Any, name: Any, user: Layers) -> list[_Use]:
         """The nearest sources of this kind and name, and their patches; only the nearest of all for a patched user."""
-        every = self._layered(self._named.get((str(kind), str(name)), []))
-        self._used.update(id(each.last) for each in every)
+        sources = self._layers.get((str(kind), str(name)), [])
+        self._used.update(id(source.last) for source in sources)
         if user.is_patched:
-            return [_Use(each, user.last) for each in self._nearest(user, every)[:1]]
-        bases = self._nearest(user, [each for each in every if not each.is_patched])
-        uses = [_Use(each, each.last if len(bases) > 1 else user.last) for each in bases]
-        return [*uses, *(_Use(each, each.last) for each in every if each.is_patched)]
+            return [_Use(source, user.last) for source in self._nearest(user, sources)[:1]]
+        bases = self._nearest(user, [source for source in sources if not source.is_patched])
+        uses = [_Use(source, source.last if len(bases) > 1 else user.last) for source in bases]
+        return [*uses, *(_Use(source, source.last) for source in sources if source.is_patched)]
 
     def _nearest(self, user: Layers, sources: Sequence[Layers]) -> list[Layers]:
-        return nearest(self._collector.file_of(user.last), sources, lambda each: self._collector.file_of(each.last))
+        return nearest(
+            self._collector.file_of(user.last).parent, sources, lambda source: self._collector.file_of(source.last)
+        )
 
     def _deploy(self, use: _Use, user: Layers, values: Sequence[Values]) -> None:
         """What a source has is deployed, if it is an operator."""
@@ -133,13 +153,13 @@ class _Flux:
             name = name_of(user.last.value)
             self._collector.deploy(api, release, use.where, values, patches=is_patched, deployment=name)
 
-    def _reference(self, kind: str, source: Layers, api: str) -> Release:
+    def _reference(self, kind: str, source: Layers, api: str) -> PlacedRelease:
         """The release that a source takes."""
         reference, operators = source.at("spec", "ref"), self._collector.operators
-        key = next((each for each in _REFERENCES[kind] if value_at(reference, each)), "tag")
+        key = next((key for key in _REFERENCES[kind] if value_at(reference, key)), "tag")
         path = ("spec", "ref", key)
         of_text = operators.of_chart_version if kind == "OCIRepository" else operators.of_tag
-        return Release(of_text(api, source.at(*path)), source.writer(*path), path)
+        return PlacedRelease(of_text(api, source.at(*path)), source.writer(*path), path)
 
     def _values_from(self, layers: Layers) -> Iterator[Values]:
         """The values of ConfigMaps in the tree; those of Secrets are not read."""
@@ -151,11 +171,14 @@ class _Flux:
     def _of_map(self, item: dict[str, Any], document: Document) -> Iterator[Values]:
         key, target = str(item.get("valuesKey", "values.yaml")), item.get("targetPath")
         maps = self._named.get(("ConfigMap", str(item.get("name"))), [])
-        for each in nearest(self._collector.file_of(document), maps, self._collector.file_of)[:1]:
+        if not maps and not target:
+            for file in self._generated.get((str(item.get("name")), key), ()):
+                yield from self._collector.file_values(file)
+        for near in nearest(self._collector.file_of(document).parent, maps, self._collector.file_of)[:1]:
             if isinstance(target, str) and target:
-                yield from set_values(each, ("data", key), [(target, value_at(each.value, "data", key))])
+                yield from set_values(near, ("data", key), [(target, value_at(near.value, "data", key))])
             else:
-                yield from self._collector.values(each, "data", key)
+                yield from self._collector.values(near, "data", key)
 
 
 def is_operators(document: Document, operators: Operators) -> bool:

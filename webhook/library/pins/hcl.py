@@ -136,7 +136,7 @@ class _Parser:
         if self._peek() in {"", "\n", ",", *_CLOSE} and self._at > start and value is not _NONE:
             return value
         self._rest()
-        text = "".join(each.text for each in self._tokens[start : self._at])
+        text = "".join(token.text for token in self._tokens[start : self._at])
         return f"${{{text[:60]}}}"
 
     def _rest(self) -> None:
@@ -208,7 +208,7 @@ class _Parser:
 
 
 _NONE: Final = object()
-"""What is no literal."""
+"""Anything but a literal."""
 
 
 def _number(text: str) -> Any:

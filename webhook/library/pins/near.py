@@ -11,14 +11,14 @@ __all__ = ["nearest"]
 T = TypeVar("T")
 
 
-def nearest(file: Path, others: Sequence[T], file_of: Callable[[T], Path]) -> list[T]:
-    """The others whose files have the most folders in common with a file; above those in other folders below these,
+def nearest(folder: Path, others: Sequence[T], file_of: Callable[[T], Path]) -> list[T]:
+    """The others whose files have the most folders in common with a folder; above those in other folders below these,
     the ones that are in such a folder itself.
     """
     if len(others) < 2:
         return list(others)
-    ranks = [_distance(file.parent.parts, file_of(each).parent.parts) for each in others]
-    return [each for each, rank in zip(others, ranks, strict=True) if rank == min(ranks)]
+    ranks = [_distance(folder.parts, file_of(other).parent.parts) for other in others]
+    return [other for other, rank in zip(others, ranks, strict=True) if rank == min(ranks)]
 
 
 def _distance(mine: Sequence[str], theirs: Sequence[str]) -> tuple[int, bool]:

@@ -17,7 +17,7 @@ def group_of(value: Mapping[str, Any]) -> str:
 
 
 def value_at(value: Any, *path: str | int) -> Any:
-    """The value at a path; None where there is none, or something else than a map or a list above it."""
+    """The value at a path; None if it is absent, or below something else than a map or a list."""
     for key in path:
         if isinstance(key, int):
             if not isinstance(value, list) or key >= len(value):
@@ -31,9 +31,9 @@ def value_at(value: Any, *path: str | int) -> Any:
 
 
 def mapping_at(value: Any, *path: str | int) -> dict[str, Any]:
-    """As :func:`value_at`; an empty map where there is none."""
-    found = value_at(value, *path)
-    return found if isinstance(found, dict) else {}
+    """As :func:`value_at`; an empty map if it is absent, or no map."""
+    inner = value_at(value, *path)
+    return inner if isinstance(inner, dict) else {}
 
 
 def items_at(value: Any, *path: str | int) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -74,5 +74,5 @@ class Layers:
 
     def writer(self, *path: str | int) -> Document:
         """The last document with a value at the path; the first one if none has it."""
-        having = (each for each in reversed(self.documents) if value_at(each.value, *path) is not None)
+        having = (layer for layer in reversed(self.documents) if value_at(layer.value, *path) is not None)
         return next(having, self.documents[0])

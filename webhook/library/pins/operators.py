@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from webhook.catalog import Pack
-from webhook.library.pins.pin import Written, release_of
+from webhook.library.pins.pin import Named, release_of
 
 __all__ = ["Operators", "split_image"]
 
@@ -36,12 +36,12 @@ class Operators:
     def __init__(self, packs: Mapping[str, Pack]) -> None:
         self.packs = packs
         self._charts = {name: api for api, pack in packs.items() for name in pack.charts}
-        self._images = {name: api for api, pack in packs.items() for name in pack.images}
         self._repositories = {name.lower(): api for api, pack in packs.items() for name in pack.repositories}
         owned = "|".join(map(re.escape, self._repositories))
         self._address = re.compile(_ADDRESS % owned, re.IGNORECASE) if owned else None
-        names = sorted({*self._charts, *self._images, *self._repositories})
-        pattern = b"|".join(re.escape(each.encode()) for each in names)
+        images = (name for pack in packs.values() for name in pack.images)
+        names = sorted({*self._charts, *images, *self._repositories})
+        pattern = b"|".join(re.escape(name.encode()) for name in names)
         self._pattern = re.compile(_BETWEEN % pattern, re.IGNORECASE) if names else None
 
     def named_in(self, content: bytes) -> bool:
@@ -53,7 +53,7 @@ class Operators:
         return self._charts.get(split_image(chart).name, "") if isinstance(chart, str) else ""
 
     def of_image(self, image: object) -> str:
-        return self._images.get(split_image(image).name, "") if isinstance(image, str) else ""
+        return next((api for api, pack in self.packs.items() if isinstance(image, str) and pack.runs(image)), "")
 
     def of_repository(self, address: object) -> str:
         """The API of the address of a repository: ``https://github.com/a/b.git``, ``git@github.com:a/b``."""
@@ -68,7 +68,7 @@ class Operators:
     def _match(self, address: object) -> re.Match[str] | None:
         return self._address.search(address) if isinstance(address, str) and self._address else None
 
-    def of_tag(self, api: str, written: object) -> Written:
+    def of_tag(self, api: str, written: object) -> Named:
         """The release that a tag of the operator's repository names; chart-releaser writes ``<chart>-<version>``."""
         if isinstance(written, str):
             for chart in self.packs[api].charts:
@@ -76,11 +76,11 @@ class Operators:
                     return self.of_chart_version(api, written.removeprefix(f"{chart}-"))
         return release_of(written)
 
-    def of_chart_version(self, api: str, written: object) -> Written:
+    def of_chart_version(self, api: str, written: object) -> Named:
         """The release that a version of the chart installs."""
         named = release_of(written)
         releases = self.packs[api].appVersions
         if not named.release or not releases:
             return named
         release = releases.get(named.release, "")
-        return Written(release, "" if release else f'the release in chart "{named.release}" is not known')
+        return Named(release, "" if release else f'the release in chart "{named.release}" is not known')

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from webhook.policy.ranges import version
 
-__all__ = ["Pin", "Pinned", "Written", "release_of"]
+__all__ = ["Named", "Pin", "Pinned", "release_of"]
 
 _DIGEST: Final = re.compile(r"@?sha(?:256|512):[0-9a-fA-F]*$")
 _VARIABLE: Final = re.compile(r"\$\{|\$\(|\$[A-Z_]|\{\{|<%|\bvar\.|\blocal\.")
@@ -25,8 +25,8 @@ class Pin:
 
     ``api`` is the name of its pack, ``place`` the file and line of the release, and ``file`` that of the deployment,
     whose folder says what is near. ``release`` is dotted numbers; "" with the reason in ``why``. ``settings`` are those
-    of the pack that values and arguments give. ``deployment`` names the object, and ``patches`` that the file only
-    changes one that another file has.
+    of the pack that values and arguments give. ``deployment`` names the object, "" for manifests of the operator;
+    ``patches``: the file only changes a deployment of this name that another file has.
     """
 
     api: str
@@ -51,32 +51,32 @@ class Pinned:
     why: str = ""
 
 
-class Written(NamedTuple):
+class Named(NamedTuple):
     """A release, or why a text names none."""
 
     release: str = ""
     why: str = ""
 
 
-def release_of(written: Any) -> Written:
+def release_of(written: Any) -> Named:
     """The release that a version or a tag names: ``v0.9.19`` and ``0.9.19@sha256:…`` are 0.9.19."""
     if written is None or written == "":
-        return Written(why="no version is written")
+        return Named(why="no version is written")
     if not isinstance(written, str):
-        return Written(why=f"{str(written)[:_SHOWN]} is not a text: write the version in quotes")
+        return Named(why=f"{str(written)[:_SHOWN]} is not a text: write the version in quotes")
     text = written.strip()
     shown = f'"{text[:_SHOWN]}{"…" if len(text) > _SHOWN else ""}"'
     if _VARIABLE.search(text):
-        return Written(why=f"{shown} is a variable")
+        return Named(why=f"{shown} is a variable")
     text = _DIGEST.sub("", text).removeprefix("=").strip()
     if not text:
-        return Written(why=f"{shown} is only a digest")
+        return Named(why=f"{shown} is only a digest")
     tag = _TAG.fullmatch(text)
     if tag is not None and _is_release(tag[1]):
-        return Written(tag[1])
+        return Named(tag[1])
     if _RANGE.fullmatch(text):
-        return Written(why=f"{shown} is a range")
-    return Written(why=f"{shown} does not name a release")
+        return Named(why=f"{shown} is a range")
+    return Named(why=f"{shown} does not name a release")
 
 
 def _is_release(text: str) -> bool:

@@ -66,7 +66,7 @@ def container_settings(pack: Pack, document: Document, *at: str | int) -> Iterat
 
 def _flags(words: Any) -> Iterator[tuple[str, tuple[int, str]]]:
     """The flags of a command line, each with its place and value: ``--a=b``, ``--a b``, and ``--a`` for true."""
-    texts = [str(each) for each in words] if isinstance(words, list) else []
+    texts = [str(word) for word in words] if isinstance(words, list) else []
     for index, word in enumerate(texts):
         flag, sign, value = word.partition("=")
         following = texts[index + 1] if index + 1 < len(texts) else "-"

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from webhook.admission.errors import Problem
-from webhook.library.pins.collector import Collector, Release
+from webhook.library.pins.collector import Collector, PlacedRelease
 from webhook.library.pins.hcl import Block, File, HclError, blocks
 from webhook.library.pins.values import Values, set_values
 from webhook.manifests.documents import Document
 
-__all__ = ["SUFFIX", "read_terraform"]
+__all__ = ["read_terraform"]
 
-SUFFIX: Final = ".tf"
 _MODULE: Final = "${path.module}/"
 _SETS: Final = ("set", "set_list", "set_sensitive")
 
@@ -22,12 +21,12 @@ _SETS: Final = ("set", "set_list", "set_sensitive")
 def read_terraform(file: Path, text: str, collector: Collector) -> None:
     """Collect the pins of a file of Terraform."""
     try:
-        found = blocks(text)
+        outermost = blocks(text)
     except HclError as error:
-        said = f"not read for the release of an operator: {error}"
-        collector.remarks.append(Problem(collector.tree.name(file), "", said))
+        why = f"not read for the release of an operator: {error}"
+        collector.remarks.append(Problem(collector.tree.name(file), "", why))
         return
-    for block in found:
+    for block in outermost:
         if block.names[:2] == ("resource", "helm_release"):
             _release(block, file, collector)
 
@@ -37,7 +36,7 @@ def _release(block: Block, file: Path, collector: Collector) -> None:
     if api := operators.of_chart(written.get("chart")):
         at = Document(str(file), block.lines.get("version", block.line), {})
         where = Document(str(file), block.line, {"metadata": {"name": " ".join(block.names[2:])}})
-        release = Release(operators.of_chart_version(api, written.get("version")), at, ())
+        release = PlacedRelease(operators.of_chart_version(api, written.get("version")), at, ())
         collector.deploy(api, release, where, [*_values(block, file, collector)])
 
 
@@ -45,15 +44,15 @@ def _values(block: Block, file: Path, collector: Collector) -> Iterator[Values]:
     """The values of a release: texts and files in their order, then what is set."""
     at = Document(str(file), block.lines.get("values", block.line), {})
     values = block.attributes.get("values")
-    for each in values if isinstance(values, list) else ():
-        if isinstance(each, File):
-            yield from collector.file_values(file.parent / each.path.removeprefix(_MODULE))
-        elif isinstance(each, dict):
-            yield Values(at, (), each, is_inside=False)
-        elif isinstance(each, str) and not each.startswith("${"):
-            yield from collector.values_in(at, (), each)
+    for value in values if isinstance(values, list) else ():
+        if isinstance(value, File):
+            yield from collector.file_values(file.parent / value.path.removeprefix(_MODULE))
+        elif isinstance(value, dict):
+            yield Values(at, (), value, is_inside=False)
+        elif isinstance(value, str) and not value.startswith("${"):
+            yield from collector.values_in(at, (), value)
     for key in _SETS:
         items = [inner.attributes for inner in block.blocks if inner.names == (key,)]
         listed = block.attributes.get(key)
-        items += [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-        yield from set_values(at, (), [(each.get("name"), each.get("value")) for each in items])
+        items += [pair for pair in listed if isinstance(pair, dict)] if isinstance(listed, list) else []
+        yield from set_values(at, (), [(pair.get("name"), pair.get("value")) for pair in items])

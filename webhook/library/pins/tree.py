@@ -1,4 +1,4 @@
-"""The files of a repository that nobody has read yet, within bounds of number and size.
+"""The files of a repository that are not read yet, within bounds of number and size.
 
 The names of all files are listed once. The content of a file is looked through for words, and only what has them is
 parsed. Links to folders, hidden folders and templates of charts are left out.
@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -46,8 +46,8 @@ class Tree:
         self._remarks = remarks
         self._parsed = dict[Path, list[Document]]()
         self._room = _PARSED
-        read = {self.file_of(each.source) for each in given}
-        self.files = [each for each in dict.fromkeys(self._listed()) if each not in read]
+        read = {self.file_of(document.source) for document in given}
+        self.files = [file for file in dict.fromkeys(self._listed()) if file not in read]
         if len(self.files) > _FILES:
             self._bound(f"pins are looked for in {_FILES} files of {len(self.files)}: those nearest to its top")
             del self.files[_FILES:]
@@ -69,18 +69,25 @@ class Tree:
         """File and line of a field."""
         return f"{self.name(self.file_of(document.source))}:{document.line_of(*path)}"
 
-    def search(self, wanted: Callable[[Path, bytes], bool]) -> Iterator[Document]:
-        """The documents of the files whose path and content are wanted; each file is parsed once."""
+    @property
+    def documents(self) -> list[Document]:
+        """What is parsed so far."""
+        return [document for parsed in self._parsed.values() for document in parsed]
+
+    def search(self, wanted: Callable[[Path, bytes], bool]) -> list[Document]:
+        """The documents of the files whose path and content are wanted, of those that are not parsed yet."""
+        new = list[Document]()
         for file in self.files:
-            if file in self._parsed:
-                continue
-            text = self.content(file)
-            if wanted(file, text):
-                yield from self._documents(file, text)
+            if file not in self._parsed and wanted(file, text := self.content(file)):
+                new += self._documents(file, text)
+        return new
 
     def read(self, file: Path) -> list[Document]:
         """The documents of a file within the roots, by its name; none if it is not there or cannot be read."""
-        path = self.file_of(str(file))
+        try:
+            path = self.file_of(str(file))
+        except ValueError:  # no name of a file has NUL, or half of a surrogate pair
+            return []
         if path not in self._parsed and not self._is_inside(path):
             return []
         return self._documents(path, b"" if path in self._parsed else self.content(path))
@@ -134,8 +141,8 @@ class Tree:
                 break
         return files
 
-    def _bound(self, said: str) -> None:
-        self._remarks.append(Problem(str(self.roots[0]), "", said))
+    def _bound(self, message: str) -> None:
+        self._remarks.append(Problem(str(self.roots[0]), "", message))
 
 
 def _plain(file: Path, text: bytes) -> bytes:
@@ -150,9 +157,9 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
     """What is in a folder and may have pins, in order; nothing, if it cannot be read."""
     try:
         with os.scandir(folder) as entries:
-            found = sorted(entries, key=lambda each: each.name)
+            inside = sorted(entries, key=lambda entry: entry.name)
     except OSError:
         return []
-    is_chart = any(each.name == "Chart.yaml" for each in found)
+    is_chart = any(entry.name == "Chart.yaml" for entry in inside)
     left_out = _LEFT_OUT | ({"templates"} if is_chart else set())
-    return [each for each in found if not each.name.startswith(".") and each.name not in left_out]
+    return [entry for entry in inside if not entry.name.startswith(".") and entry.name not in left_out]
