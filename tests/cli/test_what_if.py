@@ -279,6 +279,8 @@ def test_what_a_rule_without_a_known_release_would_say_is_not_mended(tree: Path,
     found = report(capsys, "check", "tgi.yaml", "--what-if", "release=llmkube=unknown")
     assert (codes(found, "unjudged"), codes(found, "resolved")) == ({"LS382": 1}, {})
     assert any("LS382" in each["message"] for each in found["remarks"])
+    found = report(capsys, "check", "s3.yaml", "--what-if", "release=llmkube=0.3.9")  # older than all definitions
+    assert (codes(found, "unjudged"), codes(found, "resolved")) == ({"schema": 1}, {})
 
 
 @pytest.mark.parametrize("command", ["check", "scan"])

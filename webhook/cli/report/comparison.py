@@ -49,7 +49,7 @@ def rendered(differences: Comparison, form: str, style: Style, *, whole: bool = 
 
 def counted(differences: Comparison) -> str:
     """How many objects differ by each effect."""
-    counts = differences.counts()
+    counts = differences.counts
     number = f"{differences.judged:,} {'object' if differences.judged == 1 else 'objects'} judged twice"
     named = ", ".join(f"{counts[effect]:,} {_PLURALS[effect]}" for effect in Effect if counts[effect])
     return f"{named or 'nothing changes'} ({number})"
@@ -63,7 +63,7 @@ def _summary(differences: Comparison) -> str:
 def explaining(differences: Comparison) -> Iterator[Problem]:
     """What else a person may want to know: what is not judged, and how to look up a code."""
     yield from differences.notes
-    new = (step.code for step in differences.steps() if step.effect in (Effect.REFUSED, Effect.WARNED))
+    new = (impact.code for impact in differences.impacts() if impact.effect in (Effect.REFUSED, Effect.WARNED))
     if code := next((rule for rule in new if rule not in CODES), ""):
         yield Problem("", "", f"`modelgate rule {code}` explains a code, with an object that is right")
 
@@ -88,16 +88,16 @@ _HEAD: Final = ("CHANGE", "CODE", "OBJECTS", "NAMESPACES", "FILES")
 
 
 def _groups(differences: Comparison) -> Iterator[_Group]:
-    for (effect, code), steps in groupby(differences.steps(), key=_sort):
-        verdicts = {(step.source, step.verdict.line, step.verdict.title): step.verdict for step in steps}
+    for (effect, code), impacts in groupby(differences.impacts(), key=_sort):
+        verdicts = {(impact.source, impact.verdict.line, impact.verdict.title): impact.verdict for impact in impacts}
         namespaces = Counter(text_at(verdict.document.value, "metadata", "namespace") for verdict in verdicts.values())
         files = Counter(verdict.source for verdict in verdicts.values() if verdict.document.piece is not None)
         del namespaces[""]
         yield _Group(effect, code, len(verdicts), namespaces, files)
 
 
-def _sort(step: Impact) -> tuple[Effect, str]:
-    return step.effect, step.code
+def _sort(impact: Impact) -> tuple[Effect, str]:
+    return impact.effect, impact.code
 
 
 def _some(counts: Counter[str]) -> str:
@@ -109,13 +109,13 @@ def _some(counts: Counter[str]) -> str:
 
 def _shown(differences: Comparison) -> list[Impact]:
     """The places that a person reads: some of each code."""
-    groups = groupby(differences.steps(), key=_sort)
+    groups = groupby(differences.impacts(), key=_sort)
     return [*islice(chain.from_iterable(islice(group, _OF_CODE) for _, group in groups), _PLACES)]
 
 
 def _left_out(differences: Comparison, shown: Collection[Impact], how: str) -> Iterator[str]:
     """The line about the places that are not listed."""
-    if more := len(differences.steps()) - len(shown):
+    if more := len(differences.impacts()) - len(shown):
         yield f"not listed: {more:,} more {'place' if more == 1 else 'places'}; {how} has all"
 
 
@@ -127,11 +127,11 @@ def _lines(differences: Comparison, style: Style, *, whole: bool) -> Iterator[st
     if len(rows) > 1:
         yield from aligned(rows, paint=lambda _, row, cell: _painted(row, cell, style))
         yield ""
-    shown = differences.steps() if whole else _shown(differences)
-    for step in shown:
-        where = style.paint("bold", f"{step.source}:{step.place.line}:{step.place.column}")
-        effect = _colour(step.effect, style, f"{step.code} {step.effect}")
-        yield f"{where}: {effect}: {printable(f'{step.text} ({step.verdict.title})')}"
+    shown = differences.impacts() if whole else _shown(differences)
+    for impact in shown:
+        where = style.paint("bold", f"{impact.source}:{impact.place.line}:{impact.place.column}")
+        effect = _colour(impact.effect, style, f"{impact.code} {impact.effect}")
+        yield f"{where}: {effect}: {printable(f'{impact.text} ({impact.verdict.title})')}"
     yield from _left_out(differences, shown, "-v")
 
 
@@ -154,9 +154,9 @@ def _markdown(differences: Comparison) -> Iterator[str]:
     shown = _shown(differences)
     if shown:
         yield from ("", f"<details><summary>Places ({len(shown):,})</summary>", "")
-        for step in shown:
-            where = f"{_code(f'{step.source}:{step.place.line}')} {_code(step.code)} {step.effect}"
-            yield f"- {where}, {_code(step.verdict.title)}: {_code(step.text)}"
+        for impact in shown:
+            where = f"{_code(f'{impact.source}:{impact.place.line}')} {_code(impact.code)} {impact.effect}"
+            yield f"- {where}, {_code(impact.verdict.title)}: {_code(impact.text)}"
         yield from ("", "</details>")
     left_out = _left_out(differences, shown, "`-o json`")
     yield from chain.from_iterable(("", line) for line in left_out)
@@ -178,7 +178,7 @@ def _plain(text: str) -> str:
 def _document(differences: Comparison) -> dict[str, Any]:
     """The report as JSON values; its fields are those of ``what-if-report.schema.json``."""
     new, resolved, unjudged = (machine.document(_report(differences, name)) for name in ("new", "resolved", "unjudged"))
-    counts = differences.counts()
+    counts = differences.counts
     objects = zip(differences.objects, new["objects"], resolved["objects"], unjudged["objects"], strict=True)
     return {
         "apiVersion": machine.API_VERSION,

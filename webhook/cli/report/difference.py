@@ -92,16 +92,16 @@ class Difference:
     def __bool__(self) -> bool:
         return bool(self.new or self.resolved or self.unjudged or self.defaults or self.unchecked)
 
-    def steps(self) -> Iterator[Impact]:
+    def impacts(self) -> Iterator[Impact]:
         """The effects, those of a sort together."""
         if self.unchecked:
             place = Place(self.after.line, 1, 2)
             yield Impact(Effect.UNJUDGED, "-", self.unchecked, self.after.source, place, self.after)
         for finding in self.new:
             effect = Effect.REFUSED if finding.severity is Severity.ERROR else Effect.WARNED
-            yield _step(effect, finding, self.after)
-        yield from (_step(Effect.UNJUDGED, finding, self.before) for finding in self.unjudged)
-        yield from (_step(Effect.RESOLVED, finding, self.before) for finding in self.resolved)
+            yield _impact(effect, finding, self.after)
+        yield from (_impact(Effect.UNJUDGED, finding, self.before) for finding in self.unjudged)
+        yield from (_impact(Effect.RESOLVED, finding, self.before) for finding in self.resolved)
         yield from (self._default(*pair) for pair in self.defaults)
 
     def _default(self, before: Change | None, after: Change | None) -> Impact:
@@ -121,8 +121,8 @@ class Difference:
 class Comparison:
     """All differences that a change makes; ``changes`` say what is changed, such as ``profile standard → strict``.
 
-    ``releases`` are those by which objects are judged before and after.
-    ``judged`` counts the objects. ``problems`` are what cannot be read or judged, ``remarks`` and ``notes`` what the
+    ``releases`` are those by which objects are judged before and after. ``judged`` counts the objects, and ``counts``
+    those that differ, by effect. ``problems`` are what cannot be read or judged, ``remarks`` and ``notes`` what the
     second judgement says of the run and the first does not. ``docs`` is the address of the site, or "".
     """
 
@@ -131,9 +131,11 @@ class Comparison:
     releases: dict[tuple[JudgedAs, JudgedAs], None] = field(default_factory=dict)
     judged: int = 0
     objects: list[Difference] = field(default_factory=list)
+    counts: Counter[Effect] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)
     remarks: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
+    _impacts: list[Impact] = field(default_factory=list)
 
     def add(self, before: Verdict, after: Verdict, aside: AsideCodes) -> Difference:
         """Compare two verdicts on one object, the second of which is without the rules ``aside``."""
@@ -143,6 +145,9 @@ class Comparison:
         difference = Difference.of(before, after, aside.get(kind_of(after.document.value), ()))
         if difference:
             self.objects.append(difference)
+            impacts = [*difference.impacts()]
+            self._impacts += impacts
+            self.counts.update({impact.effect for impact in impacts})
         return difference
 
     def add_reports(self, before: Report, after: Report, rulings: Iterable[Ruling]) -> list[Difference]:
@@ -154,15 +159,10 @@ class Comparison:
         self.notes = [*after.notes()]
         return differences
 
-    def steps(self) -> list[Impact]:
+    def impacts(self) -> list[Impact]:
         """All effects, the gravest first, by code, and then in the order of the objects."""
         order = {effect: number for number, effect in enumerate(Effect)}
-        steps = (step for difference in self.objects for step in difference.steps())
-        return sorted(steps, key=lambda step: (order[step.effect], step.code))
-
-    def counts(self) -> Mapping[Effect, int]:
-        """The objects by effect: those with at least one such step."""
-        return Counter(effect for difference in self.objects for effect in {step.effect for step in difference.steps()})
+        return sorted(self._impacts, key=lambda impact: (order[impact.effect], impact.code))
 
     @property
     def severities(self) -> frozenset[Severity]:
@@ -175,10 +175,15 @@ AsideCodes = Mapping[GroupVersionKind, Collection[str]]
 
 
 def aside_of(rulings: Iterable[Ruling]) -> AsideCodes:
-    """The codes of the rules that are not applied to each kind."""
+    """The codes of the rules that are not applied, and those of the schema where its release has none."""
     aside: dict[GroupVersionKind, frozenset[str]] = {}
-    for deviation in (one for ruling in rulings for one in ruling.deviations):
-        aside[deviation.kind] = aside.get(deviation.kind, frozenset()) | {*deviation.aside}
+    for ruling in rulings:
+        catalog = ruling.catalog
+        for deviation in ruling.deviations:
+            kind = deviation.kind
+            has_no_schema = kind in catalog.kinds and catalog.uncompiled(kind).in_force.is_older
+            codes = {*deviation.aside, *(_OF_SCHEMA if has_no_schema else ())}
+            aside[kind] = aside.get(kind, frozenset()) | codes
     return aside
 
 
@@ -188,6 +193,7 @@ def _severities(findings: Iterable[Finding]) -> frozenset[Severity]:
 
 Key = Callable[[Finding], object]
 
+_OF_SCHEMA: Final = ("schema", "unknown-field")
 _UNSERVED: Final = "unknown-kind"
 """The code of a finding beside which nothing else is judged."""
 
@@ -241,7 +247,7 @@ def _value(change: Change) -> str:
     return "removed" if change.operation == "remove" else json.dumps(change.value, ensure_ascii=False)
 
 
-def _step(effect: Effect, finding: Finding, verdict: Verdict) -> Impact:
+def _impact(effect: Effect, finding: Finding, verdict: Verdict) -> Impact:
     helps = finding.helps if effect in (Effect.REFUSED, Effect.WARNED) else ()
     text = "; help: ".join((finding.text, *helps))
     return Impact(effect, finding.code, text, verdict.source, finding.place, verdict)
