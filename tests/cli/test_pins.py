@@ -230,19 +230,19 @@ def test_a_pin_that_names_no_release_is_said_once_with_all_places_and_the_docume
 
 
 @pytest.mark.parametrize(
-    ("release", "said", "refused"),
+    ("release", "said"),
     [
-        ("0.9.28", "0.9.28 is newer than 0.9.19, the newest that is known", False),
-        ("0.3.0", "0.3.0 is older than 0.4.0, the oldest that is known: schema not judged", False),
+        ("0.9.28", "0.9.28 is newer than 0.9.19, the newest that is known"),
+        ("0.3.0", "0.3.0 is older than 0.4.0, the oldest that is known: schema not judged"),
     ],
 )
 def test_a_pinned_release_that_the_table_lacks_is_said_at_its_pin(
-    release: str, said: str, refused: bool, top: Path, capsys: Capture
+    release: str, said: str, top: Path, capsys: Capture
 ) -> None:
     write(top, {"llmkube.yaml": SOURCE % release, "m.yaml": MODEL % "m"})
     for command in ("check", "scan"):
         code, out, err = run(capsys, command, "-o", "text", ".")
-        assert code == int(refused)
+        assert code == 0
         assert "llmkube.yaml:6: warning: " in out
         assert out.count(said) >= 1
         assert f"judged as of LLMKube {release} (llmkube.yaml:6)" in err.splitlines()
@@ -290,6 +290,12 @@ def test_what_kustomize_builds_is_judged_by_the_pins_of_the_folder_that_is_built
     _, out, _ = run(capsys, "check", "--kustomize", ".")
     assert f"base/model.yaml:1: Model m: REFUSED: judged as of {OLDER} (dev/llmkube.yaml:6)" in out
     assert f"base/model.yaml:1: Model m: accepted: judged as of {NEWER} (prod/llmkube.yaml:6)" in out
+    commit(top)
+    assert "changes: " not in run(capsys, "check", "--kustomize", "--git", "main", ".")[2]
+    write(top, {"dev/llmkube.yaml": SOURCE % "0.9.13"})
+    _, _, err = run(capsys, "check", "--kustomize", "--git", "main", ".")
+    (moved,) = (line for line in err.splitlines() if "changes: " in line)
+    assert moved.endswith(f"changes: {OLDER} (main:dev/llmkube.yaml:6) → LLMKube 0.9.13 (dev/llmkube.yaml:6)")
 
 
 def test_a_scan_of_a_folder_and_explain_judge_by_pins_too(top: Path, capsys: Capture) -> None:

@@ -78,7 +78,7 @@ def codes(found: Any, effect: str) -> dict[str, int]:
 
 
 @pytest.mark.usefixtures("tree")
-def test_an_upgrade_names_what_it_breaks_mends_and_fills_in_otherwise(capsys: Capture) -> None:
+def test_an_upgrade_names_what_it_breaks_resolves_and_fills_in_otherwise(capsys: Capture) -> None:
     code, out, err = run(capsys, "check", ".", "--what-if", UP)
     assert code == 1
     head, columns, *rest = out.splitlines()
@@ -174,7 +174,7 @@ def test_the_same_release_changes_nothing(capsys: Capture) -> None:
     assert run(capsys, "check", ".", "--what-if", "profile=standard", "-o", "markdown") == (0, said, "")
 
 
-def test_a_stricter_profile_refuses_what_was_warned_and_mends_nothing(tree: Path, capsys: Capture) -> None:
+def test_a_stricter_profile_refuses_what_was_warned_and_resolves_nothing(tree: Path, capsys: Capture) -> None:
     service = SHARED.replace("gpu: 2\n    gpuSharing:\n      mode: shared", "memory: 16GB")
     (tree / "memory.yaml").write_text(service)
     strict = report(capsys, "check", "memory.yaml", "--what-if", "profile=strict")
@@ -271,7 +271,7 @@ def test_a_definition_of_the_next_release_takes_the_place_of_the_others(
     assert {each["name"] for each in found["objects"]} >= {"amd"}
 
 
-def test_what_a_rule_without_a_known_release_would_say_is_not_mended(tree: Path, capsys: Capture) -> None:
+def test_what_a_rule_without_a_known_release_would_say_is_not_resolved(tree: Path, capsys: Capture) -> None:
     (tree / "tgi.yaml").write_text(
         f"{HEAD}kind: InferenceService\nmetadata: {{name: tgi}}\n"
         'spec: {modelRef: m, runtime: tgi, endpoint: {port: 80}, extraArgs: ["--seed", "1"]}\n'
@@ -284,7 +284,7 @@ def test_what_a_rule_without_a_known_release_would_say_is_not_mended(tree: Path,
 
 
 @pytest.mark.parametrize("command", ["check", "scan"])
-def test_a_version_that_is_served_no_more_is_refused_and_mends_nothing(
+def test_a_version_that_is_served_no_more_is_refused_and_resolves_nothing(
     command: str, tree: Path, capsys: Capture
 ) -> None:
     crd = tree.parent / "crd.yaml"

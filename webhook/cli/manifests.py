@@ -18,7 +18,7 @@ from webhook.cli.input.before import Earlier, at_commit, earlier
 from webhook.cli.input.change import replaced
 from webhook.cli.input.definitions import deciding, defined
 from webhook.cli.input.flags import excluded, must_have_objects
-from webhook.cli.input.pins import deployed_by, pins_of
+from webhook.cli.input.pins import deployed_by, pins_of, roots_of
 from webhook.cli.output import say
 from webhook.cli.terminal import progress
 from webhook.cluster import Kind
@@ -139,9 +139,9 @@ def _moved(
     """The releases by which objects of a file are judged, where these were others at the commit."""
     if commit is None:
         return {}
-    known = {(each.source, kind_of(each.value)): rulings_before.judged_as(each) for each in before}
+    bases = {(old.source, old.built, kind_of(old.value)): rulings_before.judged_as(old) for old in before}
     pairs = dict.fromkeys(
-        (known.get((commit.source(Path(each.source)), kind_of(each.value))), rulings.judged_as(each)) for each in given
+        (bases.get((*commit.origin(new), kind_of(new.value))), rulings.judged_as(new)) for new in given
     )
     return [Moved(old, new) for old, new in pairs if old is not None and new is not None and old.release != new.release]
 
@@ -174,13 +174,11 @@ class ReadFiles(NamedTuple):
 
     def as_pinned_at(self, commit: Commit) -> ReadFiles:
         """The same files, as what the commit deploys; a file that it does not have, as now."""
-        pinned: dict[str, Mapping[str, Pinned]] = {}
-        for each in self.before.documents:
-            pinned.setdefault(each.source, self.before.deployed(each))
+        pinned = {(old.source, old.built): self.before.deployed(old) for old in self.before.documents}
 
         def deployed(document: Document) -> Mapping[str, Pinned]:
             now = self.deployed(document) if self.deployed else {}
-            return pinned.get(commit.source(Path(document.source)), now)
+            return pinned.get(commit.origin(document), now)
 
         return self._replace(deployed=deployed)
 
@@ -214,7 +212,7 @@ class ReadFiles(NamedTuple):
             read, whole = partial(_read, options, kinds), options.kustomize
             at = at_commit(options.commit, options.files, read, options.substitute, whole=whole, catalog=catalog)
             before = Earlier([*before.documents, *at.documents], at.pinned)
-        pins = pins_of(given.documents, options.files, catalog) if catalog else None
+        pins = pins_of(given.documents, roots_of(options.files), catalog) if catalog else None
         return cls(crds, there, given, before, settled, pins, deployed_by(pins))
 
 

@@ -100,19 +100,18 @@ class Surroundings:
     @classmethod
     def of(cls, documents: Sequence[Document], rulings: Rulings, definitions: Definitions) -> Surroundings:
         stored = _stored(rulings, documents).values()
-        objects = {key_of(each): each for objects in stored for each in objects}
-        return cls(objects, World().extended(each.value for each in documents), definitions)
+        objects = {key_of(obj): obj for objects in stored for obj in objects}
+        return cls(objects, World().extended(document.value for document in documents), definitions)
 
 
 def updated(documents: Sequence[Document], rulings: Rulings) -> Mapping[Key, dict[str, Any]]:
     """What a cluster stores after these files are applied, each by its own ruling: others may update it."""
     view = MemoryView(chain.from_iterable(_stored(rulings, documents).values()))
-    applied = (
-        each
+    return {
+        key_of(obj): obj
         for number, group in rulings.groups(documents).items()
-        for each in applied_before(group, rulings.made[number].catalog, view, rulings.made[number].options)
-    )
-    return {key_of(each): each for each in applied}
+        for obj in applied_before(group, rulings.made[number].catalog, view, rulings.made[number].options)
+    }
 
 
 def _stored(
@@ -167,7 +166,7 @@ class Judges:
             CatalogError: a policy does not load, or there is none in the folder.
         """
         self.rulings = rulings
-        world = there.world.extended(each.value for each in given)
+        world = there.world.extended(document.value for document in given)
         stored = Stored({**before, **there.objects}, there.definitions, world)
         objects = _stored(rulings, given, stored) or {rulings.of_no_file.number: []}
         nearby = Nearby([*there.objects.values(), *chain.from_iterable(objects.values())])

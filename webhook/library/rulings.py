@@ -100,17 +100,18 @@ class Rulings:
     @property
     def deviations(self) -> Mapping[Deviation, str]:
         """What is to be said of releases and definitions, each with what names it: a pin, or the flag that does."""
-        found = dict[Deviation, str]()
+        sources = dict[Deviation, str]()
         for ruling, places in zip(self.made, self._origins, strict=True):
-            for each in filter(lambda each: each.is_notable, ruling.deviations):
-                place = places.get(self._loaded.shipped.uncompiled(each.kind).api, "--release")
-                found.setdefault(each, place if each.release else "--crds")
-        return found
+            for deviation in ruling.deviations:
+                place = places.get(self._loaded.shipped.uncompiled(deviation.kind).api, "--release")
+                if deviation.is_notable:
+                    sources.setdefault(deviation, place if deviation.release else "--crds")
+        return sources
 
     @property
     def unsure(self) -> bool:
         """Whether the release of an operator is not known well enough for all rules."""
-        return any(each.is_unsure for ruling in self.made for each in ruling.deviations)
+        return any(deviation.is_unsure for ruling in self.made for deviation in ruling.deviations)
 
     @property
     def of_no_file(self) -> Ruled:
@@ -151,16 +152,16 @@ class Rulings:
     def _ruled(self, pinned: Mapping[str, Pinned]) -> Ruled:
         in_force, settings = dict[str, InForce](), self._loaded.options.settings
         faults = dict[str, list[Problem]]()
-        for api, each in sorted(pinned.items()):
+        for api, pin in sorted(pinned.items()):
             pack = self._loaded.shipped.packs[api]
-            settings = with_operator(settings, pack, each.settings)
-            release, fault = self._release(api, pack, each)
+            settings = with_operator(settings, pack, pin.settings)
+            release, fault = self._release(api, pack, pin)
             in_force |= {api: release} if release else {}
-            faults[api] = [Problem(each.places[0], "", fault)] if fault else []
+            faults[api] = [Problem(pin.places[0], "", fault)] if fault else []
         key = (tuple(in_force.items()), settings)
         if key not in self._numbers and len(self._numbers) >= _MOST:
             fault = f"not used: the files before it pin {_MOST} combinations of releases and settings already"
-            faults = {api: [Problem(each.places[0], "", fault)] for api, each in pinned.items()}
+            faults = {api: [Problem(pin.places[0], "", fault)] for api, pin in pinned.items()}
             key = ((), self._loaded.options.settings)
         if key not in self._numbers:
             self._numbers[key] = len(self.made)
@@ -168,15 +169,15 @@ class Rulings:
             self.made.append(self._complete(self._loaded.as_of(*key)))
         return Ruled(self._numbers[key], self.made[self._numbers[key]], pinned, faults)
 
-    def _release(self, api: str, pack: Pack, pinned: Pinned) -> tuple[InForce | None, str]:
+    def _release(self, api: str, pack: Pack, pin: Pinned) -> tuple[InForce | None, str]:
         """The release that is pinned, if it counts; or why it is not known."""
         before = self._loaded.shipped.releases()[api]
         if pack.documented is None or before.by == "setting":
             return None, ""
-        why = pinned.why
+        why = pin.why
         try:
-            if pinned.release:
-                return chosen(self._loaded.shipped.packs, [(api, pinned.release)], "pin")[api], ""
+            if pin.release:
+                return chosen(self._loaded.shipped.packs, [(api, pin.release)], "pin")[api], ""
         except SettingsError as error:
             why = error.problems[0].message
         return None, f"the release of {pack.operator} is not known, so that {before.name} counts: {why}" if why else ""

@@ -78,14 +78,15 @@ def at_commit(
         there = dict.fromkeys(copy / place for each in asked if (place := commit.repository.place(each)) is not None)
         given = read([each for each in there if each.exists()])
         values = Substitutions.of(given.documents, copy, substitute)
-        given.documents = [prepared(each, values.values(each.applied)) for each in given.documents]
+        given.documents = [prepared(document, values.values(document.applied)) for document in given.documents]
         deployed = deployed_by(pins_of(given.documents, [copy], catalog) if catalog and has_pins else None)
         found, pinned = dict[object, Document](), dict[tuple[str, Path | None], Mapping[str, Pinned]]()
         for each in given.documents:
             source = f"{commit.name}:{os.path.relpath(each.source, copy)}"
-            found[each.source, each.line, each.at] = replace(each, source=source)
-            if deployed is not None and (source, each.built) not in pinned:
-                pinned[source, each.built] = {
+            built = each.built and Path(os.path.relpath(each.built, copy))
+            found[source, built, each.line, each.at] = replace(each, source=source, built=built)
+            if deployed is not None and (source, built) not in pinned:
+                pinned[source, built] = {
                     api: replace(pin, places=tuple(f"{commit.name}:{place}" for place in pin.places))
                     for api, pin in deployed(each).items()
                 }

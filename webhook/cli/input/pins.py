@@ -13,24 +13,25 @@ from webhook.manifests.documents import Document
 from webhook.manifests.files import top_of
 from webhook.manifests.reading import KUSTOMIZATIONS
 
-__all__ = ["deployed_by", "operators_of", "pins_of"]
+__all__ = ["deployed_by", "pins_of", "roots_of"]
 
 
-def operators_of(documents: Sequence[Document], catalog: Catalog) -> Mapping[str, Pack]:
+def pins_of(documents: Sequence[Document], roots: Sequence[Path], catalog: Catalog) -> Pins | None:
+    """The pins below these folders; None if there is no object of an operator."""
+    operators = _operators(documents, catalog)
+    return Pins.read(operators, documents, roots) if operators else None
+
+
+def _operators(documents: Sequence[Document], catalog: Catalog) -> Mapping[str, Pack]:
     """The packs of the objects' kinds, by API: what is deployed of other operators does not matter."""
-    gvks = {kind_of(each.value) for each in documents} & catalog.kinds.keys()
+    gvks = {kind_of(document.value) for document in documents} & catalog.kinds.keys()
     apis = sorted({catalog.uncompiled(gvk).api for gvk in gvks})
     return {api: catalog.packs[api] for api in apis}
 
 
-def pins_of(documents: Sequence[Document], paths: Sequence[Path], catalog: Catalog) -> Pins | None:
-    """The pins of the repositories of the paths; None if there is no object of an operator.
-
-    Of a path that is in no repository, those below it, if it is a folder.
-    """
-    operators = operators_of(documents, catalog)
-    folders = dict.fromkeys(each for path in paths if (each := _root(path)) is not None)
-    return Pins.read(operators, documents, [*folders]) if operators else None
+def roots_of(paths: Sequence[Path]) -> list[Path]:
+    """The tops of the repositories of the paths; of a folder that is in no repository, the folder itself."""
+    return [*dict.fromkeys(root for path in paths if (root := _root(path)) is not None)]
 
 
 def deployed_by(pins: Pins | None) -> Deployed | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
 from webhook.admission.errors import Problem, SettingsError
+from webhook.manifests.documents import Document
 from webhook.manifests.files import Contents, top_of
 
 __all__ = ["Commit", "Repository", "surroundings"]
@@ -145,13 +146,14 @@ class Commit:
         found = self._read(["ls-tree", "-r", "-z", "--full-tree", self.id, "--", *wanted]) if places else b""
         return [_entry(line) for line in os.fsdecode(found).split("\0") if line]
 
-    def source(self, path: Path) -> str:
-        """What a document of a file is said to be from."""
-        return f"{self.name}:{self.repository.place(path)}"
+    def origin(self, document: Document) -> tuple[str, Path | None]:
+        """The source and the kustomization of the same document at this commit."""
+        built = None if document.built is None else self.repository.place(document.built)
+        return f"{self.name}:{self.repository.place(Path(document.source))}", None if built is None else Path(built)
 
     def mentions(self, names: Sequence[str]) -> bool:
         """Whether a file has one of these names in it."""
-        patterns = [part for each in names for part in ("-e", each)]
+        patterns = [part for name in names for part in ("-e", name)]
         search = ["grep", "--quiet", "-I", "--ignore-case", "--fixed-strings", "--no-recurse-submodules"]
         return bool(names) and not self.repository.git([*search, *patterns, self.id, "--"]).returncode
 

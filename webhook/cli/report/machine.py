@@ -129,14 +129,14 @@ def github(report: Report) -> Iterator[str]:
         where = _located(problem)
         text = ": ".join(filter(None, ("" if where else problem.source, problem.path, problem.message)))
         yield f"::error {where}title=unreadable::{_message(text)}"
-    pinned = (("notice", each) for each in report.judgements() if each.source)
+    pinned = (("notice", judgement) for judgement in report.judgements() if judgement.source)
     for level, problem in (*_others(report), *pinned):
         yield f"::{level} {_located(problem)}title=modelgate::{_message(problem.message)}"
 
 
-def _whole_text(report: Report, each: Verdict, found: Finding) -> str:
-    text = "; help: ".join((found.text, *found.helps))
-    return "; ".join(filter(None, (text, report.basis(each))))
+def _whole_text(report: Report, verdict: Verdict, finding: Finding) -> str:
+    text = "; help: ".join((finding.text, *finding.helps))
+    return "; ".join(filter(None, (text, report.basis(verdict))))
 
 
 def _others(report: Report) -> Iterator[tuple[str, Problem]]:

@@ -118,7 +118,7 @@ class Known:
         sources = self._sources.get(key, [])
         if len(sources) > 1:  # one for each environment: that of its own file, if there is one
             path = os.path.abspath(document.source)  # noqa: PTH100 - it follows no link
-            own = [each for each in sources if path.endswith(f"/{each.partition(':')[2]}")]
+            own = [source for source in sources if path.endswith(f"/{source.partition(':')[2]}")]
             sources = own or sources
         return [each for each in findings if not self._take(key, sources, each)]
 
@@ -126,8 +126,8 @@ class Known:
         """Whether a finding is known; each of the past counts once."""
         if finding.message.endswith(_SPARED):
             return True
-        known = ((key, source, _text(finding)) for source in sources)
-        taken = next((each for each in known if self._found[each] > 0), None)
+        counted = ((key, source, _text(finding)) for source in sources)
+        taken = next((entry for entry in counted if self._found[entry] > 0), None)
         if taken is not None:
             self._found[taken] -= 1
         return taken is not None

@@ -75,16 +75,16 @@ class Report:
     @property
     def assumed(self) -> Mapping[str, str]:
         """The releases of operators by which objects are judged, where nothing names them, by API."""
-        return {each.api: each.release for each in self.ordered_bases if each.by == "documented"}
+        return {basis.api: basis.release for basis in self.ordered_bases if basis.by == "documented"}
 
     @property
     def ordered_bases(self) -> list[JudgedAs]:
-        return sorted(self.bases, key=lambda each: (each.api, each.by, each.release, each.places))
+        return sorted(self.bases, key=lambda basis: (basis.api, basis.by, basis.release, basis.places))
 
     @property
     def split(self) -> frozenset[str]:
         """The APIs of which objects are judged by more than one release, or by pins in different files."""
-        counts = Counter(each.api for each in self.bases)
+        counts = Counter(basis.api for basis in self.bases)
         return frozenset(api for api, count in counts.items() if count > 1)
 
     def basis(self, verdict: Verdict) -> str:
@@ -97,14 +97,14 @@ class Report:
         """By which release objects are judged: one that is pinned, with its place, or the documented one, and how to
         name another.
         """
-        for each in self.ordered_bases:
-            number = self.bases[each]
-            count = f": {number} {'object' if number == 1 else 'objects'}" if each.api in self.split else ""
-            if each.by == "pin":
-                yield Problem(each.places[0], "", f"judged as of {each}{count}")
-            elif each.by == "documented":
-                how = f"for another release, --release {each.api}=RELEASE, or --crds with its definitions"
-                yield Problem("", "", f"judged as of {each.release}{count}: {how}")
+        for basis in self.ordered_bases:
+            number = self.bases[basis]
+            count = f": {number} {'object' if number == 1 else 'objects'}" if basis.api in self.split else ""
+            if basis.by == "pin":
+                yield Problem(basis.places[0], "", f"judged as of {basis}{count}")
+            elif basis.by == "documented":
+                how = f"for another release, --release {basis.api}=RELEASE, or --crds with its definitions"
+                yield Problem("", "", f"judged as of {basis.release}{count}: {how}")
 
     def findings(self) -> Iterator[tuple[Verdict, Finding]]:
         for each in self.objects:

@@ -17,7 +17,7 @@ from webhook.catalog import Catalog, KnownKind, built_in, groups_of, names_of
 from webhook.cli.input.change import Instead, replaced
 from webhook.cli.input.definitions import deciding
 from webhook.cli.input.flags import excluded, must_have_objects
-from webhook.cli.input.pins import deployed_by, pins_of
+from webhook.cli.input.pins import deployed_by, pins_of, roots_of
 from webhook.cli.scan.judging import StoredObject
 from webhook.cluster import (
     ApiError,
@@ -279,7 +279,7 @@ class Files:
         self.problems = [*given.problems]
         self.skipped: Counter[str] = given.skipped.copy()
         self.rules = rules
-        pins = None if options.pins is False else pins_of(given.documents, options.files, rules.shipped)
+        pins = None if options.pins is False else pins_of(given.documents, roots_of(options.files), rules.shipped)
         self.remarks = [*(pins.remarks if pins else ())]
         self.rulings = Rulings(rules, self._under_definitions(options, rules), deployed_by(pins))
         stored = (stored_object(each.value, self._known(each)) for each in given.documents)
