@@ -14,7 +14,7 @@ from webhook.cli.output import say
 from webhook.cli.report import comparison
 from webhook.cli.report.building import report_of
 from webhook.cli.report.codes import known_codes
-from webhook.cli.report.difference import Comparison
+from webhook.cli.report.difference import ChangeReport
 from webhook.cli.report.report import Report
 from webhook.cli.report.text import Style
 from webhook.policy import Profile
@@ -31,7 +31,7 @@ def add_moved(report: Report, outcomes: Outcomes, options: argparse.Namespace, i
     plain = argparse.Namespace(**{**vars(options), "all": True})
     sides = [manifests.outcomes(plain, each.created()) for each in (files.as_pinned_at(commit), files)]
     before, after = (report_of(each, ignored, report.docs) for each in sides)
-    differences = Comparison()
+    differences = ChangeReport()
     pairs = zip(report.objects, differences.add_reports(before, after, sides[1].judges.rulings.made), strict=True)
     report.objects = [difference.added_to(verdict) if difference.new else verdict for verdict, difference in pairs]
     report.unjudged.append(
@@ -39,7 +39,7 @@ def add_moved(report: Report, outcomes: Outcomes, options: argparse.Namespace, i
     )
 
 
-def compared(options: argparse.Namespace) -> tuple[Comparison, Report]:
+def compared(options: argparse.Namespace) -> tuple[ChangeReport, Report]:
     """Print the difference; return it, and the report of the second judgement.
 
     Raises:
@@ -51,7 +51,7 @@ def compared(options: argparse.Namespace) -> tuple[Comparison, Report]:
     before = manifests.outcomes(options, after.files)
     ignored, docs = known_codes(options.ignore, lambda: before.codes() | after.codes()), options.docs_url or ""
     report = report_of(after, ignored, docs)
-    differences = Comparison(docs)
+    differences = ChangeReport(docs)
     differences.add_reports(report_of(before, ignored, docs), report, after.judges.rulings.made)
     differences.changes = [*change.texts(differences.releases, options.profile or Profile.STANDARD)]
     style = Style.of(options.color, sys.stdout)

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from webhook.admission.errors import Problem
 from webhook.cli.output import inert_json, printable
 from webhook.cli.report import machine
-from webhook.cli.report.difference import Comparison, Difference, Effect, Impact
+from webhook.cli.report.difference import ChangeReport, Difference, Effect, Impact
 from webhook.cli.report.report import Report
 from webhook.cli.report.text import Style
 from webhook.cli.terminal import aligned
@@ -35,7 +35,7 @@ _TEXT: Final = 400
 _COLOURS: Final = {Effect.REFUSED: "red", Effect.WARNED: "yellow", Effect.RESOLVED: "green"}
 
 
-def rendered(differences: Comparison, form: str, style: Style, *, whole: bool = False) -> Iterator[str]:
+def rendered(differences: ChangeReport, form: str, style: Style, *, whole: bool = False) -> Iterator[str]:
     """The report in a format, as lines or as one text; ``whole``: with all places (text)."""
     if form == "json":
         yield inert_json(json.dumps(_document(differences), ensure_ascii=True, indent=2))
@@ -47,7 +47,7 @@ def rendered(differences: Comparison, form: str, style: Style, *, whole: bool = 
         yield from _lines(differences, style, whole=whole)
 
 
-def counted(differences: Comparison) -> str:
+def counted(differences: ChangeReport) -> str:
     """How many objects differ by each effect."""
     counts = differences.counts
     number = f"{differences.judged:,} {'object' if differences.judged == 1 else 'objects'} judged twice"
@@ -55,12 +55,12 @@ def counted(differences: Comparison) -> str:
     return f"{named or 'nothing changes'} ({number})"
 
 
-def _summary(differences: Comparison) -> str:
+def _summary(differences: ChangeReport) -> str:
     """What is changed, and what that does."""
     return f"what if {', '.join(differences.changes)}: {counted(differences)}"
 
 
-def explaining(differences: Comparison) -> Iterator[Problem]:
+def explaining(differences: ChangeReport) -> Iterator[Problem]:
     """What else a person may want to know: what is not judged, and how to look up a code."""
     yield from differences.notes
     new = (impact.code for impact in differences.impacts() if impact.effect in (Effect.REFUSED, Effect.WARNED))
@@ -87,7 +87,7 @@ class _Group(NamedTuple):
 _HEAD: Final = ("CHANGE", "CODE", "OBJECTS", "NAMESPACES", "FILES")
 
 
-def _groups(differences: Comparison) -> Iterator[_Group]:
+def _groups(differences: ChangeReport) -> Iterator[_Group]:
     for (effect, code), impacts in groupby(differences.impacts(), key=_sort):
         verdicts = {(impact.source, impact.verdict.line, impact.verdict.title): impact.verdict for impact in impacts}
         namespaces = Counter(text_at(verdict.document.value, "metadata", "namespace") for verdict in verdicts.values())
@@ -107,19 +107,19 @@ def _some(counts: Counter[str]) -> str:
     return ", ".join(names) + more or "-"
 
 
-def _shown(differences: Comparison) -> list[Impact]:
+def _shown(differences: ChangeReport) -> list[Impact]:
     """The places that a person reads: some of each code."""
     groups = groupby(differences.impacts(), key=_sort)
     return [*islice(chain.from_iterable(islice(group, _OF_CODE) for _, group in groups), _PLACES)]
 
 
-def _left_out(differences: Comparison, shown: Collection[Impact], how: str) -> Iterator[str]:
+def _left_out(differences: ChangeReport, shown: Collection[Impact], how: str) -> Iterator[str]:
     """The line about the places that are not listed."""
     if more := len(differences.impacts()) - len(shown):
         yield f"not listed: {more:,} more {'place' if more == 1 else 'places'}; {how} has all"
 
 
-def _lines(differences: Comparison, style: Style, *, whole: bool) -> Iterator[str]:
+def _lines(differences: ChangeReport, style: Style, *, whole: bool) -> Iterator[str]:
     yield style.paint("bold", _summary(differences))
     for remark in differences.remarks:
         yield f"{printable(remark.source)}: {style.paint('yellow', 'warning')}: {printable(remark.message)}"
@@ -144,7 +144,7 @@ def _colour(effect: str, style: Style, text: str) -> str:
     return style.paint(colour, text) if colour else printable(text)
 
 
-def _markdown(differences: Comparison) -> Iterator[str]:
+def _markdown(differences: ChangeReport) -> Iterator[str]:
     """A comment for a pull request. What manifests say stands in code, where it is neither a link nor a mention."""
     yield f"### {_plain(_summary(differences))}"
     if differences.objects:
@@ -175,7 +175,7 @@ def _plain(text: str) -> str:
     return re.sub(r"[\\`*_<>\[\]|#@]", r"\\\g<0>", printable(text))
 
 
-def _document(differences: Comparison) -> dict[str, Any]:
+def _document(differences: ChangeReport) -> dict[str, Any]:
     """The report as JSON values; its fields are those of ``what-if-report.schema.json``."""
     new, resolved, unjudged = (machine.document(_report(differences, name)) for name in ("new", "resolved", "unjudged"))
     counts = differences.counts
@@ -232,7 +232,7 @@ def _default(before: Change | None, after: Change | None) -> dict[str, Any]:
     return {"field": field, **parts}
 
 
-def _report(differences: Comparison, name: str) -> Report:
+def _report(differences: ChangeReport, name: str) -> Report:
     """A report of the objects that differ, with the findings of one sort."""
     verdicts = [
         replace(one.after if name == "new" else one.before, findings=getattr(one, name), filled=())
@@ -242,7 +242,7 @@ def _report(differences: Comparison, name: str) -> Report:
     return Report(verdicts, remarks, problems, docs=differences.docs, unjudged=differences.notes)
 
 
-def _annotations(differences: Comparison) -> Report:
+def _annotations(differences: ChangeReport) -> Report:
     """A report of the new findings, each with the change, and of what is judged no more; one note sums up."""
     change = f"(what if {', '.join(differences.changes)})"
     report = _report(differences, "new")

@@ -23,7 +23,7 @@ from webhook.library.rulings import JudgedAs
 from webhook.library.verdict import Result, Verdict
 from webhook.manifests.places import Place
 
-__all__ = ["Comparison", "Difference", "Effect", "aside_of"]
+__all__ = ["ChangeReport", "Difference", "Effect", "aside_of"]
 
 
 class Effect(StrEnum):
@@ -118,7 +118,7 @@ class Difference:
 
 
 @dataclass(slots=True)
-class Comparison:
+class ChangeReport:
     """All differences that a change makes; ``changes`` say what is changed, such as ``profile standard → strict``.
 
     ``releases`` are those by which objects are judged before and after. ``judged`` counts the objects, and ``counts``

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, Protocol, TextIO
 from webhook.admission import Cause
 from webhook.admission.errors import ModelgateError, Problem
 from webhook.cli.output import say
-from webhook.cli.report.difference import Comparison, aside_of
+from webhook.cli.report.difference import ChangeReport, aside_of
 from webhook.cli.report.omitted import kept
 from webhook.cli.report.report import Report
 from webhook.cluster.view import ClusterView
@@ -99,9 +99,9 @@ class Scan:
                 yield found
         self._add_failures()
 
-    def differences(self, changed: Scan) -> Comparison:
+    def differences(self, changed: Scan) -> ChangeReport:
         """Judge each object as this scan and as a changed one, and compare the findings."""
-        differences = Comparison()
+        differences = ChangeReport()
         for each, again in self._source.pairs(changed._source):
             try:
                 pair = self._judge(each).report, changed._judge(again).report
