@@ -4,7 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.crds import crd_text, spec_schema
 from webhook import catalog
@@ -13,9 +16,10 @@ from webhook.admission.errors import CatalogError, SettingsError
 from webhook.catalog import built_in, with_operator
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.facts.settings import DEFAULT_SETTINGS, Settings, folded, operator_pairs
+from webhook.facts.settings import DEFAULT_SETTINGS, Settings, folded, frozen, operator_pairs
 from webhook.library.given import settings_of
 from webhook.library.review import decide
+from webhook.policy.pack import Setting
 
 PACK = """\
 apiVersion: modelgate.dev/v1alpha1
@@ -135,7 +139,7 @@ def test_every_wrong_setting_is_named_at_once(folder: Path) -> None:
         ("a.b=1; a.c=2,3 ;", (("a.b", "1"), ("a.c", "2,3"))),
         ({"a": {"b": {"k": "v", "empty": ""}}}, (("a.b", ("k=v",)),)),
         ({"a": {"b": ["x", ["y"]]}}, (("a.b", ("x", None)),)),
-        ({"a": {"b": {"k": ["v"]}}}, (("a.b", ()),)),
+        ({"a": {"b": {"k": ["v"], "true": True}}}, (("a.b", ()),)),
         ([["a.b", True]], (("a.b", True),)),
     ],
 )
@@ -201,15 +205,36 @@ def test_a_rule_that_reads_a_setting_that_is_not_declared_or_of_another_type_is_
 
 
 def test_what_is_read_of_an_operator_counts_where_nothing_is_given() -> None:
-    pack, given = built_in()["llmkube"], Settings(operators=(("llmkube.defaultFSGroup", 7),))
+    pack, settings = built_in()["llmkube"], Settings(operators=(("llmkube.defaultFSGroup", 7),))
     values = {"defaultFSGroup": 0, "hostPathRoots": ["/a", "/b"], "sharedPool": {"gpu": "shared"}}
-    assert dict(with_operator(given, pack, values).operators) == {
+    assert dict(with_operator(settings, pack, values).operators) == {
         "llmkube.defaultFSGroup": 7,
         "llmkube.hostPathRoots": ("/a", "/b"),
         "llmkube.sharedPool": ("gpu=shared",),
     }
     with pytest.raises(ValueError, match="'none' is not an integer"):
-        with_operator(given, pack, {"driRenderGID": "none"})
+        with_operator(settings, pack, {"driRenderGID": "none"})
+    with pytest.raises(ValueError, match='LLMKube has no setting "driRenderGid" here; use driRenderGID'):
+        with_operator(settings, pack, {"driRenderGid": 1})
+
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(value=ODD, sort=st.sampled_from(["boolean", "integer", "string", "strings", "quantity"]))
+def test_any_value_is_of_the_type_of_its_setting_or_an_error(value: Any, sort: Any) -> None:
+    setting = Setting(type=sort, docs="d")
+    try:
+        typed = setting.value(frozen(value))
+    except ValueError:
+        return
+    jsonschema.validate(typed, dict(setting.schema))
+    assert setting.value(frozen(typed)) == typed
+    assert not isinstance(typed, int) or abs(typed) < 2**63
 
 
 def test_settings_that_are_fields_stay_fields() -> None:

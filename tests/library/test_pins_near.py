@@ -234,3 +234,8 @@ def test_two_sources_of_one_name_count_by_their_folders(tmp_path: Path) -> None:
     text += source.replace("llmkube/source", "dev/source").replace("0.9.19", "0.9.18")
     read = pins(tmp_path, text)
     assert [read.of(tmp_path / name / "m.yaml")["llmkube"].release for name in ("prod", "dev")] == ["0.9.19", "0.9.18"]
+
+
+def test_a_file_of_very_many_kustomizations_is_looked_for_in_the_first(tmp_path: Path) -> None:
+    many = "".join(kustomization(f"k{number}", "../m.yaml", "../infra/prod/release.yaml") for number in range(60))
+    assert pins(tmp_path, TWO + many).of(tmp_path / "m.yaml")["llmkube"].release == "0.9.18"

@@ -9,7 +9,7 @@ from typing import Final
 from webhook.admission import GroupVersionKind, Warn
 from webhook.catalog import Catalog, Pack
 from webhook.cli.cases import catalogs, parse_cases, run
-from webhook.cli.rule.shown import shown_value
+from webhook.cli.rule import shown_value
 from webhook.manifests import documents
 from webhook.policy import PolicyDocument, Validation, parse_policy
 from webhook.policy.document import Default

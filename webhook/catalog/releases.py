@@ -70,16 +70,17 @@ def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind | None, byt
     content = orjson.dumps(definition, option=orjson.OPT_SORT_KEYS)
     if version is None or not version.served:
         return None, content
-    return replace(known, schema=version.schema, status=version.status, replicas=version.replicas), content
+    replicas = "" if known.is_unshaped else version.replicas
+    return replace(known, schema=version.schema, status=version.status, replicas=replicas), content
 
 
-def _crd(known: KnownKind, since: str, definition: Mapping[str, Any]) -> CRD:
+def _crd(kind: KnownKind, since: str, definition: Mapping[str, Any]) -> CRD:
     try:
-        return load_crd(dict(definition), trusted=known.pack.trusted)
+        return load_crd(dict(definition), trusted=kind.pack.trusted)
     except SchemaError as error:
-        where = known.pack.files.name(FORMS, f"{known.plural}.jsonl")
-        found = [Problem(where, each.field, f"since {since}: {each.body()}") for each in error.errors]
-        raise CatalogError(found) from None
+        where = kind.pack.files.name(FORMS, f"{kind.plural}.jsonl")
+        problems = [Problem(where, fault.field, f"since {since}: {fault.body()}") for fault in error.errors]
+        raise CatalogError(problems) from None
 
 
 def ranges(source: PolicySource) -> Iterator[str]:
@@ -98,8 +99,8 @@ def needed_releases(pack: Pack, texts: Iterable[str]) -> Iterator[InForce]:
 
 def later_releases(pack: Pack, texts: Iterable[str]) -> list[str]:
     """The releases that ranges name and that are newer than all that are known, the oldest first."""
-    named = {each for text in texts for each in Range.parse(text).versions}
-    return sorted((each for each in named if pack.table.find(each) is None), key=version)
+    named = {name for text in texts for name in Range.parse(text).versions}
+    return sorted((name for name in named if pack.table.find(name) is None), key=version)
 
 
 def unknown_releases(pack: Pack, source: PolicySource) -> Iterator[Problem]:
@@ -140,19 +141,19 @@ def compiled(known: KnownKind) -> KnownKind:
         raise CatalogError([Problem(known.sources[-1].origin.source, "spec", str(error))]) from None
 
 
-def compiled_in(kinds: Mapping[GroupVersionKind, KnownKind], known: KnownKind) -> KnownKind:
+def compiled_in(kinds: Mapping[GroupVersionKind, KnownKind], kind: KnownKind) -> KnownKind:
     """As :func:`compiled`, of one of the kinds of another release than the documented one.
 
     Rules without a range are those of the documented release: an older one may lack their fields.
     """
-    if not is_before_documented(known):
-        return compiled(known)
-    return of_older_release(known, kinds.values(), compiled)
+    if not is_before_documented(kind):
+        return compiled(kind)
+    return of_older_release(kind, kinds.values(), compiled)
 
 
-def is_before_documented(known: KnownKind) -> bool:
+def is_before_documented(kind: KnownKind) -> bool:
     """Whether the release in force is older than the documented one."""
-    releases, documented = known.in_force.releases, known.pack.documented
+    releases, documented = kind.in_force.releases, kind.pack.documented
     return bool(releases) and documented is not None and version(releases[-1]) < version(documented)
 
 

@@ -15,6 +15,7 @@ from webhook.policy import FACTS, DefaultRule, FactValue, Policy, ValidationRule
 
 if TYPE_CHECKING:
     from webhook.cluster import ClusterView
+    from webhook.policy.pack import Setting
 
 FACT: Final = "operator"
 """What rules call the settings of their operator: ``facts.operator.<name>``."""
@@ -40,16 +41,21 @@ def check_settings(packs: Mapping[str, Pack], settings: Settings) -> Settings:
     return replace(settings, operators=tuple(values.items())) if values else settings
 
 
-def _declared(packs: Mapping[str, Pack], api: str, name: str) -> Any:
+def _declared(packs: Mapping[str, Pack], api: str, name: str) -> Setting:
     """The declaration of a setting; ValueError names those that there are."""
     pack = packs.get(api)
     if pack is None or not pack.settings:
         apis = ", ".join(sorted(name for name, other in packs.items() if other.settings))
         raise ValueError(f'"{api[:60]}" is not an API with settings of its operator; use {apis}')
-    if name not in pack.settings:
-        raise ValueError(f'{pack.operator} has no setting "{name[:60]}" here; {closest(name, pack.settings)}')
+    declared = _setting(pack, name)
     if field := field_of(f"{api}.{name}"):
         raise ValueError(f"give it as the setting {field}")
+    return declared
+
+
+def _setting(pack: Pack, name: str) -> Setting:
+    if name not in pack.settings:
+        raise ValueError(f'{pack.operator} has no setting "{name[:60]}" here; {closest(name, pack.settings)}')
     return pack.settings[name]
 
 
@@ -62,7 +68,7 @@ def with_operator(settings: Settings, pack: Pack, values: Mapping[str, Any]) -> 
     """
     given, api, changes = dict(settings.operators), pack.folder.name, dict[str, Any]()
     for name, value in values.items():
-        key, typed = f"{api}.{name}", pack.settings[name].value(frozen(value))
+        key, typed = f"{api}.{name}", _setting(pack, name).value(frozen(value))
         field = field_of(key)
         if not field:
             given.setdefault(key, frozen(typed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -89,8 +90,7 @@ def operator_pairs(given: object) -> tuple[tuple[str, Value], ...]:
         pairs = [_pair(part) for part in given]
     else:
         raise ValueError(f"{str(given)[:60]!r} has no settings; write them as {_EXAMPLE}")  # noqa: TRY004
-    names = [name for name, _ in pairs]
-    if twice := [name for name in names if names.count(name) > 1]:
+    if twice := [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]:
         raise ValueError(f"{twice[0][:60]} is set twice")
     return tuple(sorted((name, frozen(value)) for name, value in pairs if value is not None))
 
@@ -116,7 +116,7 @@ def _pair(given: object) -> tuple[str, Any]:
 def frozen(value: Any) -> Value:
     """A value that can be hashed; a map becomes the texts of a flag, and None stands for a list or map in it."""
     if isinstance(value, dict):
-        return tuple(f"{key}={text}" for key, text in value.items() if isinstance(text, str | int) and text != "")
+        return tuple(f"{key}={text}" for key, text in value.items() if isinstance(text, str) and text)
     if isinstance(value, list | tuple):
         return tuple(item if isinstance(item, bool | int | float | str) else None for item in value)
     return value if isinstance(value, bool | int | float | str) else type(value).__name__
@@ -149,7 +149,7 @@ class Settings:
     as AIM 0.2 and later do; and the namespace of the operator, in which cluster templates look for runtime configs.
 
     ``operators`` are the settings of operators that their packs declare, as pairs of ``<api>.<name>`` and a value: see
-    :func:`webhook.catalog.settings.of_operators`.
+    :func:`webhook.catalog.settings.check_settings`.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}  # in variables, flags and cases

@@ -87,6 +87,7 @@ class Rulings:
         self._deployed = deployed
         self._numbers = dict[tuple[tuple[tuple[str, InForce], ...], Settings], int]()
         self._places = dict[object, Ruled]()
+        self._latest: Ruled | None = None
         self._remarks = dict[Problem, None]()
         self._lock = Lock()
         self._origins = list[Mapping[str, str]]()
@@ -124,8 +125,10 @@ class Rulings:
         ruled = self._places.get(place)
         if ruled is None:
             pinned = self._deployed(document) if self._deployed else {}
-            with self._lock:
-                ruled = self._places[place] = self._ruled(pinned)
+            with self._lock:  # the file before is mostly of the same folder
+                if self._latest is None or pinned != self._latest.pinned:
+                    self._latest = self._ruled(pinned)
+                ruled = self._places[place] = self._latest
         return ruled
 
     def groups(self, documents: Iterable[Document]) -> Mapping[int, list[Document]]:

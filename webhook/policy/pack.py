@@ -16,7 +16,7 @@ __all__ = ["PackDocument", "Setting", "Spec"]
 _LONGEST: Final = 10_000
 """Characters of one value: a list of host path roots has some hundred."""
 _DIGITS: Final = 18
-"""Of an integer: all that fit into 64 bits, without a sign."""
+"""Of an integer, without a sign: as many fit into 64 bits."""
 
 
 def _release(text: str) -> str:
@@ -35,7 +35,7 @@ def _integer(given: object) -> int | None:
     if isinstance(given, str):
         digits = given.removeprefix("-")
         return int(given) if digits.isascii() and digits.isdecimal() and len(digits) <= _DIGITS else None
-    return given if isinstance(given, int) and not isinstance(given, bool) else None
+    return given if isinstance(given, int) and not isinstance(given, bool) and abs(given) < 10**_DIGITS else None
 
 
 def _string(given: object) -> str | None:
@@ -52,7 +52,7 @@ def _strings(given: object) -> list[str] | None:
 
 
 def _quantity(given: object) -> str | None:
-    text = str(given) if isinstance(given, int) and not isinstance(given, bool) else _string(given)
+    text = str(given) if _integer(given) is not None else _string(given)
     try:
         return text if text is not None and quantity.parse(text) is not None else None
     except ValueError:

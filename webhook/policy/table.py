@@ -66,12 +66,12 @@ class Table:
     @property
     def newest(self) -> str:
         """The newest release with a number; "" if there is none."""
-        return next((each for each in reversed(self.releases) if not _is_head(each)), "")
+        return next((name for name in reversed(self.releases) if not _is_head(name)), "")
 
     def find(self, release: str) -> str | None:
         """A release of the table as it is written there; ``v0.9.8`` and ``head`` are understood."""
         wanted = release.removeprefix("v")
-        return next((each for each in self.releases if wanted == each or (wanted == "head" and _is_head(each))), None)
+        return next((name for name in self.releases if wanted == name or (wanted == "head" and _is_head(name))), None)
 
     def named(self, release: str) -> str:
         """As :meth:`find`.
@@ -189,7 +189,7 @@ def _is_head(release: str) -> bool:
 
 
 def _numbered(releases: Sequence[str]) -> list[str]:
-    return [each for each in releases if not _is_head(each)]
+    return [name for name in releases if not _is_head(name)]
 
 
 def _place(release: str, numbered: Sequence[str]) -> int | None:

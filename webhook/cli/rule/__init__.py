@@ -14,12 +14,12 @@ from webhook.cli import GOOD, USAGE, choices
 from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
 from webhook.cli.report.codes import KUBERNETES, pod_code, retired, unknown
-from webhook.cli.rule.shown import RuleForm, Shown, all_rules, example_of, place, repairs, rules, yaml_of
+from webhook.cli.rule.shown import RuleForm, Shown, all_rules, example_of, place, repairs, rules, shown_value, yaml_of
 from webhook.cli.shell.parser import Commands, command
 from webhook.library.findings import CODES
 from webhook.policy import Action, DefaultRule, Expression, FactValue, ValidationRule
 
-__all__ = ["RuleForm", "Shown", "add_parser", "explained", "page_of", "run", "without_rule", "yaml_of"]
+__all__ = ["RuleForm", "Shown", "add_parser", "explained", "page_of", "run", "shown_value", "without_rule", "yaml_of"]
 
 
 def add_parser(commands: Commands) -> None:

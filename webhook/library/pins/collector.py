@@ -45,6 +45,11 @@ class Collector:
     def file_of(self, document: Document) -> Path:
         return self.tree.file_of(document.source)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more is collected."""
+        return len(self.pins) >= _PINS
+
     def remark(self, document: Document, at: Sequence[str | int], message: str) -> None:
         self.remarks.append(Problem(self.tree.place(document, *at), field_path(at), message))
 
@@ -99,14 +104,14 @@ class Collector:
 
         ``patches``: the document only changes a ``deployment`` that another one has; that of manifests is "".
         """
-        if len(self.pins) == _PINS:
-            self.remark(where, (), f"not read for the release of an operator: more than {_PINS} deployments")
-        if len(self.pins) >= _PINS:
+        if self.is_full:
             return
         written, document, path = self._tag(api, layers) or release
         place = self.tree.place(document, *path)
         name = name_of(where.value) if deployment is None else deployment
         settings = self._settings(api, layers, given)
+        if len(self.pins) == _PINS - 1:
+            self.remark(where, (), f"the last of {_PINS} deployments that are read for the release of an operator")
         self.pins.append(Pin(api, place, self.file_of(where), *written, settings, name, patches))
 
     def _settings(self, api: str, layers: Sequence[Values], given: Iterable[Given]) -> Mapping[str, object]:

@@ -63,16 +63,21 @@ class _Flux:
                 self._add(str(document.value.get("kind")), name_of(document.value), document)
             for name, key, path in generated_files(document):
                 self._generated[name, key].append(collector.file_of(document).parent / path)
-        self._layers = {named: self._layered(objects) for named, objects in self._named.items()}
+        layers = {named: self._layered(objects) for named, objects in self._named.items()}
+        self._layers = {named: same for named, same in layers.items() if named[0] not in _SOURCES or self._is_any(same)}
         self._used = set[int]()
 
     def _add(self, kind: str, name: str, document: Document) -> None:
         same = self._named[kind, name]
         if len(same) == _SAME:
-            said = f"not read for the release of an operator: more than {_SAME} objects of this kind and name"
-            self._collector.remark(document, ("metadata", "name"), said)
+            why = f"not read for the release of an operator: more than {_SAME} objects of this kind and name"
+            self._collector.remark(document, ("metadata", "name"), why)
         if len(same) <= _SAME:
             same.append(document)
+
+    def _is_any(self, sources: Sequence[Layers]) -> bool:
+        """Whether one of the sources is that of an operator."""
+        return any(is_operators(source.documents[0], self._collector.operators) for source in sources)
 
     def read(self) -> None:
         for layers in self._of_kind("HelmRelease"):
@@ -126,7 +131,7 @@ class _Flux:
 
     def _uses(self, kind: Any, name: Any, user: Layers) -> list[_Use]:
         """The nearest sources of this kind and name, and their patches; only the nearest of all for a patched user."""
-        sources = self._layers.get((str(kind), str(name)), [])
+        sources = [] if self._collector.is_full else self._layers.get((str(kind), str(name)), [])
         self._used.update(id(source.last) for source in sources)
         if user.is_patched:
             return [_Use(source, user.last) for source in self._nearest(user, sources)[:1]]

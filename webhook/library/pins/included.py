@@ -25,7 +25,7 @@ WORDS: Final = (b"kustomize.toolkit.fluxcd.io", b"argoproj.io")
 
 
 _AROUND: Final = 50
-"""Units that include a file, beyond which no others are looked for."""
+"""Units that include a file or a unit, beyond which no others are looked for."""
 
 
 class Units:
@@ -40,14 +40,19 @@ class Units:
             if file.name in KUSTOMIZATIONS:
                 self._kustomized.add(file.parent)
                 for name in (file.name, *kustomize.files_of(document)):
-                    self._listed_by[_joined(file.parent, name)].append(file.parent)
+                    self._add(self._listed_by, _joined(file.parent, name), file.parent)
             for path in _applied(document):
                 for root in tree.roots:
-                    self._applied_by[_joined(root, path)].append(file)
+                    self._add(self._applied_by, _joined(root, path), file)
         where = {file.parent for files in self._applied_by.values() for file in files}
         self._outer = dict[frozenset[Path], frozenset[Path]]()
         self._above_folder = dict[Path, frozenset[Path]]()
         self._whole = frozenset({*self._applied_by, *where} - self._kustomized)
+
+    @staticmethod
+    def _add(paths: defaultdict[Path, list[Path]], key: Path, path: Path) -> None:
+        if len(paths[key]) < _AROUND:
+            paths[key].append(path)
 
     def around(self, file: Path) -> frozenset[Path]:
         """The units that include a file."""
@@ -60,9 +65,9 @@ class Units:
         """Units, with those that include them."""
         units, new = set[Path](), set(direct)
         while new and len(units) < _AROUND:
-            units |= new
-            above = (outer for unit in new for outer in self._above(unit))
-            new = set(above) - units
+            level = sorted(new)[: _AROUND - len(units)]
+            units.update(level)
+            new = {outer for unit in level for outer in self._above(unit)} - units
         return frozenset(units)
 
     def _directly(self, file: Path) -> frozenset[Path]:

@@ -6,22 +6,31 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = ["nearest"]
+__all__ = ["closest", "distance", "nearest"]
 
 T = TypeVar("T")
+Rank = tuple[int, bool]
 
 
-def nearest(folder: Path, others: Sequence[T], file_of: Callable[[T], Path]) -> list[T]:
-    """The others whose files have the most folders in common with a folder; above those in other folders below these,
-    the ones that are in such a folder itself.
+def distance(folder: Path, file: Path) -> Rank:
+    """How far a file is from a folder: the fewer folders both are in, the farther. Of those that are equally far, a
+    file that is in such a folder itself is nearer than one below it.
     """
-    if len(others) < 2:
-        return list(others)
-    ranks = [_distance(folder.parts, file_of(other).parent.parts) for other in others]
-    return [other for other, rank in zip(others, ranks, strict=True) if rank == min(ranks)]
-
-
-def _distance(mine: Sequence[str], theirs: Sequence[str]) -> tuple[int, bool]:
+    mine, theirs = folder.parts, file.parent.parts
     pairs = enumerate(zip(mine, theirs, strict=False))
     common = next((at for at, (one, other) in pairs if one != other), min(len(mine), len(theirs)))
     return -common, common < len(theirs)
+
+
+def closest(items: Sequence[T], rank_of: Callable[[T], Rank]) -> list[T]:
+    """The items with the lowest rank."""
+    if len(items) < 2:
+        return list(items)
+    ranks = list(map(rank_of, items))
+    lowest = min(ranks)
+    return [item for item, rank in zip(items, ranks, strict=True) if rank == lowest]
+
+
+def nearest(folder: Path, items: Sequence[T], file_of: Callable[[T], Path]) -> list[T]:
+    """The items whose files are the nearest to a folder."""
+    return closest(items, lambda item: distance(folder, file_of(item)))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from webhook.admission.errors import Problem
 from webhook.catalog import Pack
-from webhook.library.pins.near import nearest
+from webhook.library.pins.near import closest, distance
 from webhook.library.pins.operators import Operators
 from webhook.library.pins.pin import Pin, Pinned
 from webhook.library.pins.search import candidates
@@ -70,8 +70,9 @@ class Pins:
         inside = (self._by_unit.get((api, unit), []) for unit in around)
         groups = {frozenset(map(id, group)): group for group in map(_unpatched, inside) if group}
         smallest = [group for ids, group in groups.items() if not any(others < ids for others in groups)]
-        groups_or_all = smallest or [_unpatched(self._by_api[api])]
-        return [pin for group in groups_or_all for pin in nearest(folder, group, lambda pin: pin.file)]
+        pins = self._by_api[api]
+        ranks = {id(pin): distance(folder, pin.file) for pin in pins} if len(pins) > 1 else {}
+        return [pin for group in smallest or [_unpatched(pins)] for pin in closest(group, lambda pin: ranks[id(pin)])]
 
 
 def _unpatched(pins: Sequence[Pin]) -> list[Pin]:

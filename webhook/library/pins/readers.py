@@ -42,7 +42,7 @@ def collect(
     """The pins of objects and of texts of Terraform; with the units of the tree, where it matters which pin counts."""
     collector = Collector(operators, tree, remarks)
     for document in objects:
-        if reader := _reader_of(document):
+        if not collector.is_full and (reader := _reader_of(document)):
             reader(document, collector)
     flux.read_flux(_of_flux(objects, operators, tree), collector)
     for file, text in programs:
