@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PACK: Final = "pack.yaml"
 TABLE: Final = "releases.json"
 
-By = Literal["documented", "setting", "definitions"]
+By = Literal["documented", "setting", "pin", "definitions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,10 @@ class InForce:
     """The releases of an operator of which the rules are to be true.
 
     Several cannot be told apart, and a rule must be true of all; without any, the release is unknown. ``by`` is what
-    says so: nothing, so that the documented release counts, a setting, or the installed definitions. An ``unlisted``
-    release has the definitions of the known one before it, which ``releases`` names; ranges hold of its own number.
-    ``newest`` is the newest release with a number, where a head counts, which comes after it.
+    says so: nothing, so that the documented release counts, a setting, what a repository deploys, or the installed
+    definitions. An ``unlisted`` release has the definitions of the known one before it, which ``releases`` names, and
+    ranges hold of its own number. ``newest`` is the newest release with a number, where a head counts, which comes
+    after it.
     """
 
     operator: str = ""

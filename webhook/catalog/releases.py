@@ -14,7 +14,7 @@ from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, Problem, SettingsError
 from webhook.catalog.fitting import of_older_release
 from webhook.catalog.kinds import NO_POLICY, KnownKind, PolicySource, facts_of
-from webhook.catalog.packs import InForce, Pack
+from webhook.catalog.packs import By, InForce, Pack
 from webhook.catalog.settings import fact_of
 from webhook.catalog.shapes import FORMS
 from webhook.policy import Policy, Reference
@@ -26,8 +26,8 @@ UNKNOWN: Final = "unknown"
 """The setting for a release that is not in the table."""
 
 
-def chosen(packs: Mapping[str, Pack], settings: Iterable[tuple[str, str]]) -> dict[str, InForce]:
-    """The releases that settings name, by API.
+def chosen(packs: Mapping[str, Pack], settings: Iterable[tuple[str, str]], by: By = "setting") -> dict[str, InForce]:
+    """The releases that settings name, or pins, by API.
 
     Raises:
         SettingsError: with every API or release that does not exist, and what is like it.
@@ -35,7 +35,7 @@ def chosen(packs: Mapping[str, Pack], settings: Iterable[tuple[str, str]]) -> di
     in_force, problems = dict[str, InForce](), list[Problem]()
     for api, release in settings:
         try:
-            in_force[api] = _set(packs, api, release)
+            in_force[api] = _set(packs, api, release, by)
         except ValueError as error:
             problems.append(Problem(f"--release {api}={release}"[:200], "", str(error)))
     if problems:
@@ -43,12 +43,12 @@ def chosen(packs: Mapping[str, Pack], settings: Iterable[tuple[str, str]]) -> di
     return in_force
 
 
-def _set(packs: Mapping[str, Pack], api: str, release: str) -> InForce:
+def _set(packs: Mapping[str, Pack], api: str, release: str, by: By) -> InForce:
     pack = packs.get(api)
     if pack is None or pack.documented is None:
         known = ", ".join(sorted(name for name, each in packs.items() if each.documented))
         raise ValueError(f'"{api[:60]}" is not an API with releases; use {known}')
-    return InForce(pack.operator, (), "setting") if release == UNKNOWN else pack.under(release)
+    return InForce(pack.operator, (), by) if release == UNKNOWN else pack.under(release, by)
 
 
 def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind | None, bytes]:
