@@ -42,11 +42,12 @@ def _paths(names: list[str]) -> list[Path]:
 
 
 def _shared() -> list[Path]:
-    """The tables of pods and of reading, which are not published."""
-    found = [*sorted(SHARED.joinpath("corpora", "pods").glob("*.json")), SHARED / "corpora" / "yaml.json"]
+    """The tables of pods, of reading, and of LLMKube's operator, which are not published."""
+    folders = (SHARED / "corpora" / "pods", SHARED / "corpora-upstream" / "llmkube")
+    found = [*(path for folder in folders for path in sorted(folder.glob("*.json"))), SHARED / "corpora" / "yaml.json"]
     there = [path for path in found if path.exists() and is_table(path)]
-    if len(there) < 2:
-        print(f"{'pods, yaml':44} not run: {SHARED} lacks tables of corpora/; set MODELGATE_SHARED")
+    if {path.parent.name for path in there} < {"pods", "llmkube", "corpora"}:
+        print(f"{'pods, llmkube, yaml':44} not all run: {SHARED} lacks tables; set MODELGATE_SHARED")
     return there
 
 
