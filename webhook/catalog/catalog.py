@@ -16,7 +16,7 @@ from webhook.admission.errors import CatalogError, Problem
 from webhook.catalog.folders import Loaded, UserFolders, load_shipped
 from webhook.catalog.kept import POLICIES, SHIPPED, Kept
 from webhook.catalog.kinds import NO_POLICY, Kinds, KnownKind, Preparations, kinds_of
-from webhook.catalog.packs import InForce, Pack, built_in
+from webhook.catalog.packs import InForce, Pack, Unlisted, built_in
 from webhook.catalog.releases import chosen, compiled, released
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests.folders import entries
@@ -77,7 +77,7 @@ class Catalog:
 
     def _under(self, in_force: Mapping[str, InForce]) -> Catalog:
         before, releases_in_force = self.releases(), {**self.in_force, **in_force}
-        changed = {api: release for api, release in in_force.items() if release.releases != before[api].releases}
+        changed = {api: release for api, release in in_force.items() if _rules_of(release) != _rules_of(before[api])}
         if not changed:
             return replace(self, in_force=releases_in_force)
         digest = hashlib.sha256(self.digest.encode())
@@ -85,7 +85,8 @@ class Catalog:
         for known in map(self.uncompiled, self.kinds):
             if known.api in changed:
                 kinds_of_other_release[known.gvk], definition = released(known, changed[known.api])
-                digest.update(f"{known.gvk}\0{changed[known.api].releases}\0".encode() + definition)
+                names, unlisted = _rules_of(changed[known.api])
+                digest.update(f"{known.gvk}\0{names}\0{unlisted.release if unlisted else ''}".encode() + definition)
         kinds = self.kinds.with_rules(kinds_of_other_release, compiled)
         return replace(self, kinds=kinds, digest=digest.hexdigest()[:16], in_force=releases_in_force)
 
@@ -139,6 +140,11 @@ class Catalog:
         likeness = {min(_likeness(gvk.group, each.group), _likeness(gvk.kind, each.kind)): each for each in self.kinds}
         most = max(likeness, default=0.0)
         return likeness[most] if most >= _LIKENESS else None
+
+
+def _rules_of(release: InForce) -> tuple[tuple[str, ...], Unlisted | None]:
+    """What of a release decides about rules: not what names it."""
+    return release.releases, release.unlisted
 
 
 _OTHER_RELEASES: Final = WeakKeyDictionary[Catalog, dict[tuple[tuple[str, InForce], ...], Catalog]]()

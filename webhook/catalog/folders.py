@@ -240,8 +240,7 @@ def _of_other_releases(known: KnownKind, source: PolicySource) -> Iterator[Probl
     pack = known.pack
     yield from unknown_releases(pack, source)
     needed = list(needed_releases(pack, ranges(source)))
-    for releases in [*((each,) for each in needed), *([()] if needed else [])]:
-        in_force = InForce(pack.operator, releases)
+    for in_force in [*needed, *([InForce(pack.operator)] if needed else [])]:
         try:
             compiled_source(released(known, in_force)[0], source)
         except CatalogError as error:

@@ -43,7 +43,7 @@ class Deviation:
     :class:`webhook.schema.compare.Differences`. ``aside`` are the codes of the rules that are applied to no object.
     ``unserved``: the definition does not serve this version. ``error``: it cannot be read, and is not used.
     ``changed``: the definition of this kind itself differs. ``release``: why that of the operator is not known well
-    enough for these rules.
+    enough for these rules; without any, that it is in no table.
     """
 
     kind: GroupVersionKind
@@ -60,10 +60,17 @@ class Deviation:
     @property
     def is_notable(self) -> bool:
         """Whether fields or rules differ; otherwise only details of the schema do."""
-        return bool(self.lost or self.new or self.aside or self.unserved or self.error)
+        return bool(self.lost or self.new or self.aside or self.unserved or self.error or self.release)
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether the release is not known well enough for all rules."""
+        return bool(self.release and self.aside)
 
     def __str__(self) -> str:
         start = f"the installed definition of {self.kind}"
+        if self.release and not self.aside:
+            return self.release
         if self.release:
             return f"{self.kind}: {self.release}, so that rules are not applied: {', '.join(self.aside)}"
         if not self.changed:
@@ -134,11 +141,16 @@ def _is_unserved(change: _Change | None) -> bool:
 
 def _unsure(catalog: Catalog) -> Iterator[Deviation]:
     """The kinds with rules that are not in force because the release of their operator is not known well enough."""
+    unlisted = {api: f"{each.operator} {each.unlisted}" for api, each in catalog.in_force.items() if each.unlisted}
     for gvk in catalog.kinds if catalog.in_force else ():
         known = catalog.uncompiled(gvk)
-        if known.api in catalog.in_force and (aside := undecided_codes(known)):
+        if known.api in unlisted and known.in_force.releases:
+            yield Deviation(gvk, release=unlisted.pop(known.api))
+        elif known.api in catalog.in_force and (aside := undecided_codes(known)):
             operator, setting = known.in_force.operator, f"set releases.{known.api}"
-            if known.in_force.releases:
+            if known.api in unlisted:
+                why = unlisted[known.api]
+            elif known.in_force.releases:
                 why = f"{known.in_force} may run ({setting}), and not all of these are described by the same rules"
             else:
                 why = f"the release of {operator} is not known ({setting})"

@@ -33,32 +33,70 @@ By = Literal["documented", "setting", "definitions"]
 
 
 @dataclass(frozen=True, slots=True)
+class Unlisted:
+    """A release that the table lacks. ``before`` and ``after`` are its neighbours there, "" beyond the ends."""
+
+    release: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        if not self.before:
+            return f"{self.release} is older than {self.after}, the oldest that is known: schema not judged"
+        if not self.after:
+            return f"{self.release} is newer than {self.before}, the newest that is known"
+        return f"{self.release} is not known: judged as {self.before}, the known release before it"
+
+
+@dataclass(frozen=True, slots=True)
 class InForce:
     """The releases of an operator of which the rules are to be true.
 
     Several cannot be told apart, and a rule must be true of all; without any, the release is unknown. ``by`` is what
-    says so: nothing, so that the documented release counts, a setting, or the installed definitions.
+    says so: nothing, so that the documented release counts, a setting, or the installed definitions. An ``unlisted``
+    release has the definitions of the known one before it, which ``releases`` names; ranges hold of its own number.
+    ``newest`` is the newest release with a number, where a head counts, which comes after it.
     """
 
     operator: str = ""
     releases: tuple[str, ...] = ()
     by: By = "documented"
+    unlisted: Unlisted | None = None
+    newest: str = ""
 
     def holds(self, text: str) -> bool:
         """Whether a range holds of the release."""
-        return bool(self.releases) and all(map(Range.parse(text).holds, self.releases))
+        return bool(self.releases) and all(self._each_holds(text))
 
     def may_hold(self, text: str) -> bool:
         """Whether a range may hold of the release: it holds of some, or the release is unknown."""
-        return not self.releases or any(map(Range.parse(text).holds, self.releases))
+        return not self.releases or any(self._each_holds(text))
+
+    def _each_holds(self, text: str) -> Iterator[bool]:
+        wanted = Range.parse(text)
+        releases = self.releases if self.unlisted is None else (self.unlisted.release,)
+        return (wanted.holds(each, self.newest) for each in releases)
+
+    @property
+    def is_newer(self) -> bool:
+        """Whether the release is newer than all that are known."""
+        return self.unlisted is not None and not self.unlisted.after
+
+    @property
+    def is_older(self) -> bool:
+        """Whether the release is older than all that are known, so that nothing is known of its definitions."""
+        return self.unlisted is not None and not self.unlisted.before
 
     @property
     def name(self) -> str:
         """The release, or the first and the last one of several."""
+        if self.unlisted is not None:
+            return self.unlisted.release
         return " to ".join(dict.fromkeys((self.releases[0], self.releases[-1]))) if self.releases else "unknown"
 
     def __str__(self) -> str:
-        return f"{self.operator} {self.name}" if self.releases else f"{self.operator} of an unknown release"
+        is_named = self.releases or self.unlisted is not None
+        return f"{self.operator} {self.name}" if is_named else f"{self.operator} of an unknown release"
 
 
 DOCUMENTED: Final = InForce()
@@ -181,6 +219,24 @@ class Pack(Spec):
     def in_force(self) -> InForce:
         """The documented release."""
         return InForce(self.operator, (self.documented,)) if self.documented else DOCUMENTED
+
+    def under(self, release: str, by: By = "setting") -> InForce:
+        """A release, which the table may lack.
+
+        Raises:
+            ValueError: it is not a release, or likely a typo; it names the nearest ones.
+        """
+        listed = self.table.find(release)
+        if listed is not None:
+            return self.under_all((listed,), by)
+        before, after = self.table.around(release)
+        known = (before if after else self.releases[-1],) if before else ()
+        unlisted = Unlisted(release.removeprefix("v"), before, after)
+        return InForce(self.operator, known, by, unlisted, newest="" if after else before)
+
+    def under_all(self, releases: tuple[str, ...], by: By = "setting") -> InForce:
+        """Releases of the table that cannot be told apart."""
+        return InForce(self.operator, releases, by, newest=self.table.newest if releases else "")
 
     def later(self, plural: str) -> Iterator[tuple[str, Traversable]]:
         """As :meth:`PackFiles.later`, of an API that has releases."""

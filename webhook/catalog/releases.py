@@ -14,7 +14,7 @@ from webhook.catalog.packs import InForce, Pack
 from webhook.manifests import documents
 from webhook.policy import Policy, Reference
 from webhook.policy.problems import problem
-from webhook.policy.ranges import Range
+from webhook.policy.ranges import Range, version
 from webhook.schema import load_crd
 
 UNKNOWN: Final = "unknown"
@@ -43,8 +43,7 @@ def _set(packs: Mapping[str, Pack], api: str, release: str) -> InForce:
     if pack is None or pack.documented is None:
         known = ", ".join(sorted(name for name, each in packs.items() if each.documented))
         raise ValueError(f'"{api[:60]}" is not an API with releases; use {known}')
-    named = () if release == UNKNOWN else (pack.table.named(release),)
-    return InForce(pack.operator, named, "setting")
+    return InForce(pack.operator, (), "setting") if release == UNKNOWN else pack.under(release)
 
 
 def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind, bytes]:
@@ -63,13 +62,19 @@ def ranges(source: PolicySource) -> Iterator[str]:
     yield from (rule.operator for rule in source.document.spec.rules if rule.operator)
 
 
-def needed_releases(pack: Pack, texts: Iterable[str]) -> Iterator[str]:
+def needed_releases(pack: Pack, texts: Iterable[str]) -> Iterator[InForce]:
     """Releases, other than the documented one, of which at least one is in each of these ranges; the newest first."""
     left = {text for text in texts if not pack.in_force.holds(text)}
-    for release in reversed(pack.releases if left else ()):
-        if held := {text for text in left if Range.parse(text).holds(release)}:
+    for release in map(pack.under, reversed((*pack.releases, *later_releases(pack, left)) if left else ())):
+        if held := set(filter(release.holds, left)):
             left -= held
             yield release
+
+
+def later_releases(pack: Pack, texts: Iterable[str]) -> list[str]:
+    """The releases that ranges name and that are newer than all that are known, the oldest first."""
+    named = {each for text in texts for each in Range.parse(text).versions}
+    return sorted((each for each in named if pack.table.find(each) is None), key=version)
 
 
 def unknown_releases(pack: Pack, source: PolicySource) -> Iterator[Problem]:
@@ -86,10 +91,13 @@ def _fault(pack: Pack, wanted: Range) -> str:
         return "this API has no releases; remove the range, or name the documented release in pack.yaml"
     try:
         for each in wanted.versions:
-            pack.table.named(each)
+            if not pack.under(each).is_newer:
+                pack.table.named(each)
     except ValueError as error:
         return str(error)
-    return "" if any(map(wanted.holds, pack.releases)) else f"no known release is in the range {wanted.text}"
+    releases = map(pack.under, (*pack.releases, *later_releases(pack, [wanted.text])))
+    held = any(each.holds(wanted.text) for each in releases)
+    return "" if held else f"no known release is in the range {wanted.text}"
 
 
 def compiled(known: KnownKind) -> KnownKind:
