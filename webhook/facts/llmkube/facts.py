@@ -164,7 +164,7 @@ def _claims(service: dict[str, Any], view: ClusterView) -> Iterator[str]:
         return
     model = _find(view, service, text(service, "spec", "modelRef"))
     source = parse_source(text(model, "spec", "source"))
-    own = (text(each, "persistentVolumeClaim", "claimName") for each in items(service, "spec", "extraVolumes"))
+    own = (text(volume, "persistentVolumeClaim", "claimName") for volume in items(service, "spec", "extraVolumes"))
     yield from filter(None, (source.claim, text(service, "spec", "modelCache", "claimName"), *own))
 
 
