@@ -19,7 +19,7 @@ from webhook import policy as policies  # its compiler is loaded when it is firs
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, LoadError, Problem
 from webhook.catalog.kinds import KnownKind, PolicySource, kinds_of
-from webhook.catalog.packs import PACK, TABLE, InForce, Pack
+from webhook.catalog.packs import FOLLOWED, PACK, TABLE, InForce, Pack
 from webhook.catalog.releases import compiled_source, joined, needed_releases, ranges, released, unknown_releases
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
@@ -62,7 +62,7 @@ class Loaded:
         """The names and texts of the files in an API's folder or one below it, which the digest covers."""
         folder = pack.folder.joinpath(*below)
         for file in entries(folder) if folder.is_dir() else ():
-            if file.name.endswith((".yaml", ".json")) and file.name != TABLE:
+            if file.name.endswith((".yaml", ".json")) and file.name not in (TABLE, FOLLOWED):
                 content = pack.files.content(file)
                 name = "/".join((pack.folder.name, *below, file.name))
                 self.digest.update(f"{name}\0{len(content)}\0".encode() + content)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 PACK: Final = "pack.yaml"
 TABLE: Final = "releases.json"
+FOLLOWED: Final = "follow.yaml"
+"""What `tools.follow` is told of the upstream. It changes no rule, and the digest does not cover it."""
 
 By = Literal["documented", "setting", "definitions"]
 
