@@ -60,28 +60,41 @@ def functions(source: str) -> Iterator[Function]:
 
 
 def values(source: str) -> Iterator[Function]:
-    """The constants and variables of a file, in their order; those of a group by themselves."""
+    """The constants and variables of a file, in their order, each of a group by itself; none after one that does not
+    end.
+    """
     code = _SILENT.sub(_blank, source)
+    end = 0
     for declared in _VALUES.finditer(code):
-        if declared[1] != "(":
-            yield Function(declared[1], source[declared.start() : _end_of_line(code, declared.end())])
+        if declared.start() < end:
             continue
-        place, end = declared.end(), _end(code, declared.end() - 1)
-        while place < end:
-            until = min(_end_of_line(code, place), end - 1)
-            if named := _NAME.match(code, place, until):
-                yield Function(named[1], source[named.start(1) : until])
-            place = until + 1
+        grouped = declared[1] == "("
+        end = _end(code, declared.end() - 1) if grouped else _end_of_line(code, declared.end())
+        if end > len(code):
+            return
+        if grouped:
+            yield from _of_group(source, code, declared.end(), end - 1)
+        else:
+            yield Function(declared[1], source[declared.start() : end])
+
+
+def _of_group(source: str, code: str, start: int, end: int) -> Iterator[Function]:
+    """The constants or variables between two brackets."""
+    while start < end:
+        until = min(_end_of_line(code, start), end)
+        if named := _NAME.match(code, start, until):
+            yield Function(named[1], source[named.start(1) : until])
+        start = until + 1
 
 
 def _end_of_line(code: str, start: int) -> int:
-    """Where the line ends, or the one on which its brackets are closed."""
+    """Where the line ends, or the one on which its brackets are closed; beyond the code if they are not."""
     depth = 0
     for mark in _MARK.finditer(code, start):
         if mark[0] == "\n" and depth <= 0:
             return mark.start()
         depth += (mark[0] in _OPENING) - (mark[0] in ")]}")
-    return len(code)
+    return len(code) + (depth > 0)
 
 
 def _blank(found: re.Match[str]) -> str:
