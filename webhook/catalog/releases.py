@@ -10,7 +10,7 @@ from typing import Final
 from webhook import policy as policies  # its compiler is loaded when it is first used
 from webhook.admission.errors import CatalogError, Problem, SettingsError
 from webhook.catalog.kinds import NO_POLICY, KnownKind, PolicySource, facts_of
-from webhook.catalog.packs import InForce, Pack
+from webhook.catalog.packs import InForce, Pack, closest
 from webhook.manifests import documents
 from webhook.policy import Policy, Reference
 from webhook.policy.problems import problem
@@ -41,8 +41,8 @@ def chosen(packs: Mapping[str, Pack], settings: Iterable[tuple[str, str]]) -> di
 def _set(packs: Mapping[str, Pack], api: str, release: str) -> InForce:
     pack = packs.get(api)
     if pack is None or pack.documented is None:
-        known = ", ".join(sorted(name for name, each in packs.items() if each.documented))
-        raise ValueError(f'"{api[:60]}" is not an API with releases; use {known}')
+        known = sorted(name for name, each in packs.items() if each.documented)
+        raise ValueError(f'"{api[:60]}" is not an API with releases; {closest(api, known)}')
     named = () if release == UNKNOWN else (pack.table.named(release),)
     return InForce(pack.operator, named, "setting")
 
