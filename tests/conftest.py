@@ -54,7 +54,7 @@ def compile_once(known: KnownKind, source: PolicySource) -> Policy:
     again, under another release or from another folder. A policy is immutable, and one with problems is not kept.
     """
     facts = {name: fact.schema for name, fact in known.own_facts.items()}
-    given = (source.origin.value, known.schema.raw, facts, known.pack.facts, known.in_force.releases)
+    given = (source.origin.value, known.schema.raw, facts, known.pack.facts, known.in_force)
     key = orjson.dumps((type(source.document).__name__, str(known.gvk), *given), default=str)
     digest = blake2b(key).digest()
     if digest not in compiled:

@@ -73,7 +73,7 @@ def folder(tmp_path: Path) -> Path:
         "pack.yaml": PACK,
         "releases.json": json.dumps(TABLE),
         "crds/widgets.yaml": CRD,
-        "crds/1.2.0/widgets.json": json.dumps(definition(SHAPE)),
+        "forms/widgets.jsonl": json.dumps({"since": "1.2.0", "definition": definition(SHAPE)}),
         "widget.yaml": POLICY,
     }
     for name, text in files.items():
@@ -105,7 +105,7 @@ def test_the_rules_are_those_of_the_release_that_is_set(release: str, folder: Pa
     found = loaded_with(folder, release)
     assert rules(found) == BY_RELEASE[release]
     schema = found.kinds[WIDGET].schema.raw["properties"]["spec"]["properties"]
-    assert ("shape" in schema) == (release in {"1.2.0", "1.4.0"})
+    assert ("shape" in schema) == (release in {"1.2.0", "1.4.0", "unknown"})  # the newest accepts most
 
 
 def test_the_variables_are_those_of_the_release(folder: Path) -> None:
@@ -204,7 +204,8 @@ def test_the_names_of_definitions_are_those_of_kinds_and_of_marks(folder: Path) 
 @pytest.mark.parametrize(
     ("release", "message"),
     [
-        ("1.5.0", '--release example=1.5.0: "1.5.0" is not a known release; use '),
+        ("1.55.0", '--release example=1.55.0: "1.55.0" is not a known release; use 1.3.0 or 1.4.0'),
+        ("01.2.0", '--release example=01.2.0: "01.2.0" is not a known release; use 1.2.0 or 1.3.0'),
         ("", '"" is not a known release; the known ones are 1.0.0 to 1.4.0'),
     ],
 )
@@ -212,6 +213,43 @@ def test_a_release_that_does_not_exist_is_an_error_with_close_ones(release: str,
     with pytest.raises(SettingsError) as caught:
         catalog.load(folder, Settings(releases=(("example", release),)))
     assert message in str(caught.value)
+
+
+def test_a_release_that_no_table_has_is_judged_as_the_one_before_it(folder: Path) -> None:
+    found = {each: loaded_with(folder, each) for each in ("1.5.0", "1.2.7", "0.9.0")}
+    assert [rules(each) for each in found.values()] == [BY_RELEASE["1.4.0"], BY_RELEASE["1.2.0"], BY_RELEASE["unknown"]]
+    assert [str(each.releases()["example"]) for each in found.values()] == [f"Widgeteer {each}" for each in found]
+    said = {release: [*map(str, with_installed(each, [])[1])] for release, each in found.items()}
+    assert said["1.5.0"] == ["Widgeteer 1.5.0 is newer than 1.4.0, the newest that is known"]
+    assert said["1.2.7"] == ["Widgeteer 1.2.7 is not known: judged as 1.2.0, the known release before it"]
+    (older,) = said["0.9.0"]
+    assert "Widgeteer 0.9.0 is older than 1.0.0, the oldest that is known: schema not judged, so that rules" in older
+    digests = {each.digest for each in (*found.values(), loaded_with(folder, "1.4.0"))}
+    assert len(digests) == 4
+    assert loaded_with(folder, "1.5.0").digest == found["1.5.0"].digest
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [(">=1.6.0", {"1.6.0", "1.7.0"}), ("<1.6.0", {"1.5.0", "1.4.0"}), (">=1.5.0 <1.7.0", {"1.5.0", "1.6.0"})],
+)
+def test_a_range_may_name_a_release_newer_than_all(text: str, held: set[str], folder: Path) -> None:
+    policy = folder / "example" / "widget.yaml"
+    policy.write_text(POLICY.replace('operator: ">=1.0.0"', f'operator: "{text}"'))
+    for release in ("1.4.0", "1.5.0", "1.6.0", "1.7.0"):
+        assert (f"XX202 {text}" in rules(loaded_with(folder, release))) == (release in held)
+    assert f"XX202 {text}" in {each for form in forms(loaded_with(folder)) for each in rules(form)}
+
+
+@pytest.mark.parametrize("release", ["1.5.0", "2.0.0"])
+def test_the_head_is_older_than_the_releases_after_all_that_are_known(release: str, folder: Path) -> None:
+    table = {**TABLE, "releases": [*TABLE["releases"], "head-2026-01-01"]}
+    (folder / "example" / "releases.json").write_text(json.dumps(table))
+    policy = folder / "example" / "widget.yaml"
+    for text, held in ((">=head", True), ("<head", False), (">=head <1.5.0", False), (">=1.5.0", True)):
+        policy.write_text(POLICY.replace('operator: ">=1.0.0"', f'operator: "{text}"'))
+        assert (f"XX202 {text}" in rules(loaded_with(folder, release))) == held, text
+    assert "XX202 >=1.5.0" not in rules(loaded_with(folder, "head"))
 
 
 def test_an_api_without_releases_cannot_be_set(folder: Path) -> None:
@@ -259,7 +297,7 @@ def test_an_api_without_releases_cannot_be_set(folder: Path) -> None:
             "variables[1].name: name limit is used twice, and the",
         ),
         ("widget.yaml", "self != 'old'", "self.size() > nothing", "under Widgeteer 1.4.0: "),
-        ("crds/1.2.0/widgets.json", "shape", "form", "under Widgeteer 1.4.0: no 'shape' in spec of the schema"),
+        ("forms/widgets.jsonl", "shape", "form", "under Widgeteer 1.4.0: no 'shape' in spec of the schema"),
     ],
 )
 def test_what_is_wrong_with_a_pack_is_named_when_it_is_loaded(

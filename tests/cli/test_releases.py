@@ -102,6 +102,64 @@ def test_an_unknown_release_fails_a_check_that_fails_on_warnings(
     assert run(capsys, "check", file, "--fail-on", "warning", "--release", "llmkube=unknown")[0] == 1
 
 
+NEWER = "LLMKube 0.9.28 is newer than 0.9.19, the newest that is known"
+OF_TOMORROW = MODEL.replace("accelerator: rocm", "accelerator: tpu") + "  brandNew: 1\n"
+
+
+@pytest.mark.parametrize("output", ["text", "json", "sarif", "junit", "github"])
+def test_a_release_newer_than_all_is_judged_as_the_newest_and_refuses_nothing_that_it_may_accept(
+    output: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(OF_TOMORROW)
+    code, out, err = run(capsys, "check", file, "--release", "llmkube=v0.9.28", "-o", output)
+    assert code == 0
+    assert (out + err).count(NEWER) == 1
+    beyond = "0.9.28 is newer than what Modelgate knows"
+    assert f"unknown field: {beyond}" in out
+    assert "Unsupported value" in out
+    assert "LK101" not in out + err
+    assert run(capsys, "check", file, "--release", "llmkube=0.9.19")[0] == 1
+    file.write_text(OF_TOMORROW.replace("count: 1", "count: [1]"))
+    assert run(capsys, "check", file, "--release", "llmkube=0.9.28")[0] == 1  # a number does not become a list
+
+
+def test_a_newer_release_is_not_what_a_check_that_fails_on_warnings_fails_for(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "c.yaml").write_text('releases: {llmkube: "0.9.28"}\n')
+    code, out, _ = run(capsys, "check", file, "--fail-on", "warning", "--config", tmp_path / "c.yaml")
+    assert (code, NEWER in out) == (0, True)
+    file.write_text(f"{MODEL}  brandNew: 1\n")
+    assert run(capsys, "check", file, "--fail-on", "warning", "--config", tmp_path / "c.yaml")[0] == 1
+
+
+def test_a_definition_that_is_given_decides_about_the_fields_of_a_newer_release(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    crd = tmp_path / "crd.json"
+    crd.write_text(json.dumps(changed("Model", with_prefetch)))
+    file.write_text(f"{MODEL}  brandNew: 1\n")
+    code, out, _ = run(capsys, "check", file, "--release", "llmkube=0.9.28", "--crds", crd)
+    assert (code, "unknown-field error: spec.brandNew" in out) == (1, True)
+
+
+def test_a_release_between_two_is_judged_as_the_one_before_it(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text(f"{MODEL}  sourceSecretRef: {{name: s}}\n")
+    said = {each: run(capsys, "check", file, "--release", f"llmkube={each}") for each in ("0.9.5", "0.9.6-rc1")}
+    assert [code for code, _, _ in said.values()] == [1, 1]
+    remark = "--release: warning: LLMKube 0.9.6-rc1 is not known: judged as 0.9.5, the known release before it\n"
+    assert said["0.9.6-rc1"][1] == remark + said["0.9.5"][1]
+
+
+def test_a_release_older_than_all_refuses_nothing_for_its_shape(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text(OF_TOMORROW.replace("count: 1", "count: [1]"))
+    code, out, _ = run(capsys, "check", file, "--release", "llmkube=0.3.9")
+    assert (code, "Unsupported" in out, "unknown field" in out) == (0, False, False)
+    assert "LLMKube 0.3.9 is older than 0.4.0, the oldest that is known: schema not judged" in out
+    file.write_text(OF_TOMORROW.replace("name: m", "name: M_"))
+    assert run(capsys, "check", file, "--release", "llmkube=0.3.9")[0] == 1  # no release has such names
+
+
 def test_a_definition_of_no_known_release_is_said_with_its_file(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -117,7 +175,13 @@ def test_a_definition_of_no_known_release_is_said_with_its_file(
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("llmkube=0.9.77", '--release llmkube=0.9.77: "0.9.77" is not a known release; use 0.9.7 or 0.9.17 or 0.9.9'),
+        ("llmkube=0.9.77", '--release llmkube=0.9.77: "0.9.77" is not a known release; use 0.9.18 or 0.9.19'),
+        ("llmkube=0.9.199", '"0.9.199" is not a known release; use 0.9.18 or 0.9.19'),
+        ("llmkube=0.91.9", '"0.91.9" is not a known release; use 0.9.18 or 0.9.19'),
+        ("llmkube=09.19", '"09.19" is not a known release; use 0.9.18 or 0.9.19'),
+        ("llmkube=0.9.05", '"0.9.05" is not a known release; use 0.9.5 or 0.9.6'),
+        ("llmkube=head-2031-01-01", '"head-2031-01-01" is not a known release; use 0.9.18 or 0.9.19'),
+        ("llmkube=latest", '"latest" is not a known release; the known ones are 0.4.0 to head-'),
         ("llmkub=0.9.7", '"llmkub" is not an API with releases; use llmkube'),
         ("llmkube", '--release: "llmkube" names no release; write it as llmkube=0.9.19'),
         ("=0.9.7", '--release: "" names no release'),
@@ -154,7 +218,7 @@ def test_a_configuration_that_makes_the_release_unknown_is_said_to_be_weaker(
     [
         ("prefetch: true", "prefetch", "0.9.11"),
         ("sourceSecretRef: {name: s}", "sourceSecretRef", "0.9.6"),
-        ("prefetchTolerations: [{key: a}]", "prefetchTolerations", "head"),
+        ("prefetchTolerations: [{key: a}]", "prefetchTolerations", "head-2026-08-22"),
     ],
 )
 def test_a_field_of_a_later_release_is_named_with_it(
@@ -166,7 +230,6 @@ def test_a_field_of_a_later_release_is_named_with_it(
     said = f"{field} is a field of LLMKube {since} and later: set releases.llmkube, or give --crds"
     assert f"unknown field; {said}" in out
     assert run(capsys, "check", file, "--release", "llmkube=head")[0] == 0
-    assert run(capsys, "check", file, "--crds", SHAPES / "head" / "models.json")[0] == 0
 
 
 @pytest.mark.parametrize("field", ["files: [model.gguf]", "mmproj: b.gguf"])
@@ -181,7 +244,15 @@ def test_a_field_of_our_definition_that_the_installed_one_lacks_is_of_no_later_r
     file.write_text(f"{MODEL}  {field}\n")
     code, out, _ = run(capsys, "check", file, "--crds", tmp_path / "crd.json")
     assert code == 1
-    assert "unknown field; the definition of LLMKube 0.9.5 has it, the installed one does not" in out
+    assert "unknown field; the definition of LLMKube 0.8.18 and later has it, the installed one does not" in out
+
+
+def test_the_exported_definition_of_a_release_is_that_release(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(f"{MODEL}  prefetchTolerations: [{{key: a}}]\n")
+    (tmp_path / "crd.yaml").write_text(run(capsys, "export", "crd", "Model", "--release", "llmkube=head")[1])
+    assert run(capsys, "check", file, "--crds", tmp_path / "crd.yaml")[0] == 0
 
 
 @pytest.mark.parametrize("field", ["prefetching: true", '" ::x": 1', '"a.b[": 1'])
@@ -220,7 +291,7 @@ def test_cases_name_releases_that_exist(tmp_path: Path, capsys: pytest.CaptureFi
     (cases / "model.yaml").write_text(json.dumps(table))
     code, _, err = run(capsys, "test", tmp_path)
     assert code == 2
-    assert 'cases[0].release: "0.9.80" is not a known release; use 0.9.8' in err
+    assert 'cases[0].release: "0.9.80" is not a known release; use 0.9.18 or 0.9.19' in err
     table["cases"][0]["release"] = ["0.9.7", "0.9.19", "unknown"]
     (cases / "model.yaml").write_text(json.dumps(table))
     assert run(capsys, "test", tmp_path)[:2] == (0, "1 passed, 0 failed\n")

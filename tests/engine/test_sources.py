@@ -67,6 +67,7 @@ BOUNDED: Final = {
     "refusal_of": "it is one cause",
     "fault_cause": "it is one cause",
     "refusals_as_warnings": "there are as many as causes",
+    "relax": "there are as many as causes",
     "tolerated": "there are as many as causes",
     "with_findings": "there are as many as causes",
 }

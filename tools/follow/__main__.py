@@ -32,14 +32,15 @@ def main(argv: list[str] | None = None, policies: Path = POLICIES) -> int:
         steps, watches = following.steps(options.since), following.looked_at(options.looked)
         (folder / TABLE).write_text(following.table())
         upstream.write(folder / upstream.FILE, watches)
+        written = [*drafts(folder, following.definitions)]
+        for draft, text in written:
+            draft.parent.mkdir(exist_ok=True)
+            draft.write_text(text)
         loaded = _loaded(folder, policies)  # ranges may name the new releases
         for line in following.lines(steps, watches, loaded):
             say(line)
-        documented = loaded.packs[folder.name].documented
-        for draft, text in (each for step in steps for each in drafts(folder, step, documented)):
-            draft.parent.mkdir(exist_ok=True)
-            draft.write_text(text)
-            say(f"a draft of the definition is in {draft}")
+        for draft, _ in written:
+            say(f"the definitions of all releases are in {draft}")
     except LoadError as error:
         for each in error.problems:
             say(f"follow: {each}", sys.stderr)

@@ -91,8 +91,8 @@ class Following:
         if steps:
             yield f"## Samples of {newest}"
             yield from self._samples(catalog)
-        if (self.folder / "crds" / "head").exists() and not newest.startswith("head"):
-            yield f"nothing is newer than {newest}: remove crds/head, and replace head in ranges by a release"
+        if any(each.startswith("head") for each in self.known) and not newest.startswith("head"):
+            yield f"nothing is newer than {newest}: replace head in ranges by a release"
         marked = [each for each in watches if each.lookAt]
         if marked:
             yield "## To be looked at"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from webhook.admission import GroupVersionKind
-from webhook.catalog import Catalog, InForce, with_installed
+from webhook.catalog import Catalog, with_installed
 from webhook.cli.cases import Case, Expectation, parse_cases, run
 from webhook.library.apiserver import kind_of, placed
 from webhook.manifests import documents
@@ -23,8 +23,7 @@ Definition = Mapping[str, Any]
 
 def under(catalog: Catalog, api: str, release: str, definitions: Iterable[Definition]) -> Catalog:
     """The catalog in a cluster with a release and its definitions; the table need not have the release."""
-    in_force = InForce(catalog.packs[api].operator, (release,), "setting")
-    return with_installed(catalog.under({api: in_force}), definitions, trusted=False)[0]
+    return with_installed(catalog.under({api: catalog.packs[api].under(release)}), definitions, trusted=False)[0]
 
 
 def failing(folder: Path, catalog: Catalog) -> dict[str, str]:

@@ -29,8 +29,8 @@ def forms(catalog: Catalog) -> Iterator[Catalog]:
     for api, pack in catalog.packs.items():
         if pack.documented:
             found = (text for known in _kinds(catalog, api) for source in known.sources for text in ranges(source))
-            for releases in (*((each,) for each in needed_releases(pack, found)), ()):
-                yield catalog.under({api: InForce(pack.operator, releases, "setting")})
+            for in_force in (*needed_releases(pack, found), InForce(pack.operator, (), "setting")):
+                yield catalog.under({api: in_force})
 
 
 def undecided_codes(known: KnownKind) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ def _installed(
     releases = pack.table.of(digests, absent)
     if not digests or pack.documented in releases:
         return pack.in_force
-    return InForce(pack.operator, releases, "definitions")
+    return pack.under_all(releases, "definitions")
 
 
 def _is_own(known: KnownKind, document: Mapping[str, Any], *, trusted: bool) -> bool:

@@ -1,8 +1,7 @@
-"""What a folder says of an API's operator: its name, its releases, and the definitions of later ones."""
+"""What a folder says of an API's operator: its name, its releases, and their definitions."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from webhook.admission.errors import CatalogError, Problem
 from webhook.catalog.kept import POLICIES
+from webhook.catalog.shapes import FORMS, Definition, forms
 from webhook.facts import FACTS
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
@@ -35,32 +35,70 @@ By = Literal["documented", "setting", "definitions"]
 
 
 @dataclass(frozen=True, slots=True)
+class Unlisted:
+    """A release that the table lacks. ``before`` and ``after`` are its neighbours there, "" beyond the ends."""
+
+    release: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        if not self.before:
+            return f"{self.release} is older than {self.after}, the oldest that is known: schema not judged"
+        if not self.after:
+            return f"{self.release} is newer than {self.before}, the newest that is known"
+        return f"{self.release} is not known: judged as {self.before}, the known release before it"
+
+
+@dataclass(frozen=True, slots=True)
 class InForce:
     """The releases of an operator of which the rules are to be true.
 
     Several cannot be told apart, and a rule must be true of all; without any, the release is unknown. ``by`` is what
-    says so: nothing, so that the documented release counts, a setting, or the installed definitions.
+    says so: nothing, so that the documented release counts, a setting, or the installed definitions. An ``unlisted``
+    release has the definitions of the known one before it, which ``releases`` names; ranges hold of its own number.
+    ``newest`` is the newest release with a number, where a head counts, which comes after it.
     """
 
     operator: str = ""
     releases: tuple[str, ...] = ()
     by: By = "documented"
+    unlisted: Unlisted | None = None
+    newest: str = ""
 
     def holds(self, text: str) -> bool:
         """Whether a range holds of the release."""
-        return bool(self.releases) and all(map(Range.parse(text).holds, self.releases))
+        return bool(self.releases) and all(self._each_holds(text))
 
     def may_hold(self, text: str) -> bool:
         """Whether a range may hold of the release: it holds of some, or the release is unknown."""
-        return not self.releases or any(map(Range.parse(text).holds, self.releases))
+        return not self.releases or any(self._each_holds(text))
+
+    def _each_holds(self, text: str) -> Iterator[bool]:
+        wanted = Range.parse(text)
+        releases = self.releases if self.unlisted is None else (self.unlisted.release,)
+        return (wanted.holds(each, self.newest) for each in releases)
+
+    @property
+    def is_newer(self) -> bool:
+        """Whether the release is newer than all that are known."""
+        return self.unlisted is not None and not self.unlisted.after
+
+    @property
+    def is_older(self) -> bool:
+        """Whether the release is older than all that are known, so that nothing is known of its definitions."""
+        return self.unlisted is not None and not self.unlisted.before
 
     @property
     def name(self) -> str:
         """The release, or the first and the last one of several."""
+        if self.unlisted is not None:
+            return self.unlisted.release
         return " to ".join(dict.fromkeys((self.releases[0], self.releases[-1]))) if self.releases else "unknown"
 
     def __str__(self) -> str:
-        return f"{self.operator} {self.name}" if self.releases else f"{self.operator} of an unknown release"
+        is_named = self.releases or self.unlisted is not None
+        return f"{self.operator} {self.name}" if is_named else f"{self.operator} of an unknown release"
 
 
 DOCUMENTED: Final = InForce()
@@ -70,15 +108,15 @@ DOCUMENTED: Final = InForce()
 class PackFiles:
     """The files of an API's folder that describe its operator. What is read of them is remembered.
 
-    The folder may have ``releases.json`` (:mod:`webhook.policy.table`), and ``crds/<release>/<plural>.json``: the
-    definition from this release on.
+    The folder may have ``releases.json`` (:mod:`webhook.policy.table`), and ``forms/<plural>.jsonl``
+    (:mod:`webhook.catalog.shapes`).
     """
 
     def __init__(self, folder: Traversable, *, trusted: bool = True) -> None:
         self.folder = folder
         self.trusted = trusted
         self._table: Table | None = None
-        self._schemas: dict[str, dict[str, Mapping[str, Any]]] = {}
+        self._schemas: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
 
     def name(self, *file: str) -> str:
         """How problems name a file, or the folder: of a user's, with its whole path."""
@@ -105,28 +143,28 @@ class PackFiles:
             self._table = Table.parse(self.content(file), self.name(TABLE)) if file.is_file() else Table(alone, {})
         return self._table
 
-    def later(self, plural: str) -> Iterator[tuple[str, Traversable]]:
-        """The later definitions of a kind, from the oldest to the newest, each with the release that it begins with."""
-        folders = [each for each in entries(self.folder.joinpath("crds")) if each.is_dir() and _is_release(each.name)]
-        for folder in sorted(folders, key=lambda each: version(each.name)):
-            file = folder.joinpath(f"{plural}.json")
-            if file.is_file():
-                yield folder.name, file
+    def forms(self, plural: str) -> Iterator[tuple[str, Definition]]:
+        """The definitions of a kind, the oldest first, each with the release that it begins with.
 
-    def schemas(self, plural: str) -> Mapping[str, Mapping[str, Any]]:
-        """The schemas of a kind's later definitions (of the last version in each), by the release of each."""
+        Raises:
+            CatalogError: a line of the file is not a form.
+        """
+        file = self.folder.joinpath(FORMS, f"{plural}.jsonl")
+        return forms(self.content(file), self.name(FORMS, file.name)) if file.is_file() else iter(())
+
+    def schemas(self, plural: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """The schemas of a kind's definitions (of the last version in each), each with the release it begins with."""
         if plural not in self._schemas:
-            definitions = ((since, json.loads(self.content(file))) for since, file in self.later(plural))
-            self._schemas[plural] = {
-                since: definition["spec"]["versions"][-1]["schema"]["openAPIV3Schema"]
-                for since, definition in definitions
-            }
+            self._schemas[plural] = [
+                (since, definition["spec"]["versions"][-1]["schema"]["openAPIV3Schema"])
+                for since, definition in self.forms(plural)
+            ]
         return self._schemas[plural]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pack(Spec):
-    """An API's operator. The table of its releases and its later definitions are read when they are asked for."""
+    """An API's operator. The table of its releases and their definitions are read when they are asked for."""
 
     files: PackFiles = field(repr=False, compare=False)
 
@@ -184,29 +222,52 @@ class Pack(Spec):
         """The documented release."""
         return InForce(self.operator, (self.documented,)) if self.documented else DOCUMENTED
 
-    def later(self, plural: str) -> Iterator[tuple[str, Traversable]]:
-        """As :meth:`PackFiles.later`, of an API that has releases."""
-        return self.files.later(plural) if self.documented else iter(())
+    def under(self, release: str, by: By = "setting") -> InForce:
+        """A release, which the table may lack.
 
-    def definition(self, plural: str, in_force: InForce) -> bytes | None:
-        """The text of a kind's definition of a later release; None where that in ``crds`` is the last before it.
-
-        Of several releases, it is that of the last, which usually accepts most.
+        Raises:
+            ValueError: it is not a release, or likely a typo; it names the nearest ones.
         """
-        last = None
-        for since, file in self.later(plural) if in_force.releases else ():
-            if version(since) <= version(in_force.releases[-1]):
-                last = file
-        return None if last is None else self.files.content(last)
+        listed = self.table.find(release)
+        if listed is not None:
+            return self.under_all((listed,), by)
+        before, after = self.table.around(release)
+        known = (before if after else self.releases[-1],) if before else ()
+        unlisted = Unlisted(release.removeprefix("v"), before, after)
+        return InForce(self.operator, known, by, unlisted, newest="" if after else before)
 
-    def since(self, plural: str, keys: Sequence[str]) -> str:
-        """The release from which on a kind has a field that the one in ``crds`` lacks; "" if none has it."""
-        schemas = self.files.schemas(plural) if self.documented else {}
-        return next((since for since, schema in schemas.items() if node_at(schema, keys) is not None), "")
+    def under_all(self, releases: tuple[str, ...], by: By = "setting") -> InForce:
+        """Releases of the table that cannot be told apart."""
+        return InForce(self.operator, releases, by, newest=self.table.newest if releases else "")
 
+    def definition(self, plural: str, in_force: InForce) -> tuple[str, Definition | None]:
+        """A kind's definition in a release, and the release that it begins with; None is that in ``crds``.
 
-def _is_release(name: str) -> bool:
-    return _failure(version, name) is None
+        Of several releases, it is that of the last, which usually accepts most, and of an unknown one the newest. The
+        release is "" where that in ``crds`` is used because no other is known.
+
+        Raises:
+            CatalogError: the definitions cannot be read.
+        """
+        if self.documented is None:
+            return "", None
+        wanted, own = version(in_force.releases[-1] if in_force.releases else "head"), version(self.documented)
+        begins, last, of_own = "", None, ""
+        for since, definition in self.files.forms(plural):
+            place = version(since)
+            of_own = since if place <= own else of_own
+            begins, last = (since, definition) if place <= wanted else (begins, last)
+        if begins == of_own and (begins or wanted >= own):
+            return begins or self.documented, None
+        return begins, last
+
+    def releases_with(self, plural: str, keys: Sequence[str]) -> str:
+        """The range of the releases whose definition of a kind has a field; "" if none has it."""
+        schemas = self.files.schemas(plural) if self.documented else ()
+        having = [(since, node_at(schema, keys) is not None) for since, schema in schemas]
+        first = next((since for since, has in having if has), "")
+        gone = next((since for since, has in having if first and not has and version(since) > version(first)), "")
+        return f">={first} <{gone}" if gone else f">={first}" if first else ""
 
 
 def closest(name: str, known: Iterable[str]) -> str:

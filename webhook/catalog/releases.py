@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Final
+from typing import Any, Final
+
+import orjson
 
 from webhook import policy as policies  # its compiler is loaded when it is first used
+from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, Problem, SettingsError
+from webhook.catalog.fitting import of_older_release
 from webhook.catalog.kinds import NO_POLICY, KnownKind, PolicySource, facts_of
 from webhook.catalog.packs import InForce, Pack, closest
-from webhook.manifests import documents
+from webhook.catalog.shapes import FORMS
 from webhook.policy import Policy, Reference
 from webhook.policy.problems import problem
-from webhook.policy.ranges import Range
-from webhook.schema import load_crd
+from webhook.policy.ranges import Range, version
+from webhook.schema import CRD, SchemaError, load_crd
 
 UNKNOWN: Final = "unknown"
 """The setting for a release that is not in the table."""
@@ -43,19 +47,37 @@ def _set(packs: Mapping[str, Pack], api: str, release: str) -> InForce:
     if pack is None or pack.documented is None:
         known = sorted(name for name, each in packs.items() if each.documented)
         raise ValueError(f'"{api[:60]}" is not an API with releases; {closest(api, known)}')
-    named = () if release == UNKNOWN else (pack.table.named(release),)
-    return InForce(pack.operator, named, "setting")
+    return InForce(pack.operator, (), "setting") if release == UNKNOWN else pack.under(release)
 
 
-def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind, bytes]:
-    """A kind of another release, not compiled, and the text of its definition if the pack has another one."""
-    known = replace(known, in_force=in_force, policy=NO_POLICY)
-    content = known.pack.definition(known.plural, in_force)
-    if content is None:
+def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind | None, bytes]:
+    """A kind of another release, not compiled, and the text of its definition if that is not the documented one.
+
+    None is a kind whose version the release does not serve.
+
+    Raises:
+        CatalogError: the definition cannot be read.
+    """
+    documented = known.documented or known
+    known = replace(documented, in_force=in_force, policy=NO_POLICY, documented=documented)
+    since, definition = known.pack.definition(known.plural, in_force)
+    known = replace(known, is_unshaped=not since or in_force.is_older)
+    if definition is None:
         return known, b""
-    (crd,) = (load_crd(each.value, trusted=True) for each in documents.parse(content.decode(), known.plural))
-    version = crd.versions[known.gvk.version]
+    version = _crd(known, since, definition).versions.get(known.gvk.version)
+    content = orjson.dumps(definition, option=orjson.OPT_SORT_KEYS)
+    if version is None or not version.served:
+        return None, content
     return replace(known, schema=version.schema, status=version.status, replicas=version.replicas), content
+
+
+def _crd(known: KnownKind, since: str, definition: Mapping[str, Any]) -> CRD:
+    try:
+        return load_crd(dict(definition), trusted=known.pack.trusted)
+    except SchemaError as error:
+        where = known.pack.files.name(FORMS, f"{known.plural}.jsonl")
+        found = [Problem(where, each.field, f"since {since}: {each.body()}") for each in error.errors]
+        raise CatalogError(found) from None
 
 
 def ranges(source: PolicySource) -> Iterator[str]:
@@ -63,13 +85,19 @@ def ranges(source: PolicySource) -> Iterator[str]:
     yield from (rule.operator for rule in source.document.spec.rules if rule.operator)
 
 
-def needed_releases(pack: Pack, texts: Iterable[str]) -> Iterator[str]:
+def needed_releases(pack: Pack, texts: Iterable[str]) -> Iterator[InForce]:
     """Releases, other than the documented one, of which at least one is in each of these ranges; the newest first."""
     left = {text for text in texts if not pack.in_force.holds(text)}
-    for release in reversed(pack.releases if left else ()):
-        if held := {text for text in left if Range.parse(text).holds(release)}:
+    for release in map(pack.under, reversed((*pack.releases, *later_releases(pack, left)) if left else ())):
+        if held := set(filter(release.holds, left)):
             left -= held
             yield release
+
+
+def later_releases(pack: Pack, texts: Iterable[str]) -> list[str]:
+    """The releases that ranges name and that are newer than all that are known, the oldest first."""
+    named = {each for text in texts for each in Range.parse(text).versions}
+    return sorted((each for each in named if pack.table.find(each) is None), key=version)
 
 
 def unknown_releases(pack: Pack, source: PolicySource) -> Iterator[Problem]:
@@ -86,10 +114,13 @@ def _fault(pack: Pack, wanted: Range) -> str:
         return "this API has no releases; remove the range, or name the documented release in pack.yaml"
     try:
         for each in wanted.versions:
-            pack.table.named(each)
+            if not pack.under(each).is_newer:
+                pack.table.named(each)
     except ValueError as error:
         return str(error)
-    return "" if any(map(wanted.holds, pack.releases)) else f"no known release is in the range {wanted.text}"
+    releases = map(pack.under, (*pack.releases, *later_releases(pack, [wanted.text])))
+    held = any(each.holds(wanted.text) for each in releases)
+    return "" if held else f"no known release is in the range {wanted.text}"
 
 
 def compiled(known: KnownKind) -> KnownKind:
@@ -105,6 +136,22 @@ def compiled(known: KnownKind) -> KnownKind:
         return replace(known, policy=reduce(joined, policies_of_sources, NO_POLICY))
     except ValueError as error:
         raise CatalogError([Problem(known.sources[-1].origin.source, "spec", str(error))]) from None
+
+
+def compiled_in(kinds: Mapping[GroupVersionKind, KnownKind], known: KnownKind) -> KnownKind:
+    """As :func:`compiled`, of one of the kinds of another release than the documented one.
+
+    Rules without a range are those of the documented release: an older one may lack their fields.
+    """
+    if not is_before_documented(known):
+        return compiled(known)
+    return of_older_release(known, kinds.values(), compiled)
+
+
+def is_before_documented(known: KnownKind) -> bool:
+    """Whether the release in force is older than the documented one."""
+    releases, documented = known.in_force.releases, known.pack.documented
+    return bool(releases) and documented is not None and version(releases[-1]) < version(documented)
 
 
 def compiled_source(known: KnownKind, source: PolicySource) -> Policy:

@@ -61,7 +61,7 @@ class Outcomes(NamedTuple):
     @property
     def unsure(self) -> bool:
         """Whether the release of an operator is not known well enough for all rules."""
-        return any(each.release for each in self.ruling.deviations)
+        return any(each.is_unsure for each in self.ruling.deviations)
 
     @property
     def assumed(self) -> Mapping[str, str]:

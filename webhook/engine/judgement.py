@@ -13,7 +13,7 @@ from webhook.engine.options import OBJECT_BUDGET
 from webhook.engine.pods import pod_findings
 from webhook.engine.review import ObjectReview, Subject
 from webhook.engine.rules import validate_rules
-from webhook.engine.schema import add_unknown_fields, missing_spec, validate_schema
+from webhook.engine.schema import add_unknown_fields, missing_spec, relax, validate_schema
 from webhook.policy import PolicyScope
 
 _BYTES: Final = 16
@@ -42,6 +42,8 @@ def judge(review: ObjectReview) -> RatchetedDecision:
     findings = _findings(subject, scope)
     if subject.unknown:
         add_unknown_fields(subject, findings)
+    if review.kind.is_unshaped or review.kind.in_force.unlisted is not None:
+        relax(review.kind, findings)
     options, causes, warnings = review.options, tuple(findings.causes), (*findings.notices, *findings.warnings)
     if causes and not options.profile.denies:
         kept = tuple(cause for cause in causes if options.strict_fields and cause.label == "schema")

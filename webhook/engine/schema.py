@@ -15,12 +15,17 @@ from webhook.engine.options import OBJECT_BUDGET
 from webhook.engine.review import Subject
 from webhook.ground.budget import Budget
 from webhook.policy import Path
+from webhook.policy.ranges import Range
 from webhook.schema import RULES_NOT_RUN, FieldError
+from webhook.schema.fielderror import OVERSIZED
 
 _INDEX: Final = re.compile(r"\[\d+\]")
 
 _REMARK: Final = 8
 """Steps of the finding about an unknown field."""
+
+_MAY_WIDEN: Final = frozenset({"FieldValueInvalid", "FieldValueNotSupported", *OVERSIZED})
+"""Errors about values of which a later release may accept more."""
 
 MAX_SUGGESTIONS: Final = 100
 """Suggest spellings for at most this many unknown fields: each takes 50 µs, and all warnings share 4 KiB."""
@@ -65,13 +70,50 @@ def missing_spec(kind: KnownKind) -> Iterator[Warn]:
 
 def add_unknown_fields(subject: Subject, findings: Findings) -> None:
     """Add a finding for each unknown field: an error if fields are strict, else a warning."""
-    strict = subject.review.options.strict_fields
+    strict, kind = subject.review.options.strict_fields, subject.review.kind
+    if _is_unshaped(kind):
+        return
     for path, remark in _remarks(subject, findings, offline=strict):
-        if strict:
+        if strict and (why := _may_exist(kind, remark)):
+            findings.warnings.append(Warn(path, f"unknown field{why}"))
+        elif strict:
             findings.causes.append(Cause(path, "FieldValueInvalid", f"unknown field{remark}"))
         else:
             text = f"unknown field: Modelgate does not check or default it{remark}"
             findings.warnings.append(Warn(path, text))
+
+
+def _is_unshaped(kind: KnownKind) -> bool:
+    """Whether the definition of the release in force is not known, and none is installed or given."""
+    return kind.is_unshaped and not kind.deviates
+
+
+def _may_exist(kind: KnownKind, remark: str) -> str:
+    """Why a release that is not known may have an unknown field; "" if it has none."""
+    if kind.deviates or (kind.in_force.releases and not kind.in_force.is_newer):
+        return ""
+    return _beyond(kind) if kind.in_force.is_newer else remark if "is a field of" in remark else ""
+
+
+def _beyond(kind: KnownKind) -> str:
+    return f": {kind.in_force.name} is newer than what Modelgate knows"
+
+
+def relax(kind: KnownKind, findings: Findings) -> None:
+    """Refuse nothing for what a release that is in no table may accept.
+
+    A newer one than all may accept more values: what says so becomes a warning. Of an older one no definition is known.
+    """
+    is_unshaped, is_newer = _is_unshaped(kind), kind.in_force.is_newer and not kind.deviates
+    if not (is_unshaped or is_newer):
+        return
+    kept, relaxed = list[Cause](), list[Cause]()
+    for each in findings.causes:
+        of_schema = each.label == "schema" and not each.field.startswith("metadata")
+        (relaxed if of_schema and (is_unshaped or each.reason in _MAY_WIDEN) else kept).append(each)
+    findings.causes = kept
+    if is_newer:
+        findings.warnings += [Warn(each.field, f"{each.message}{_beyond(kind)}") for each in relaxed]
 
 
 def _remarks(subject: Subject, findings: Findings, *, offline: bool) -> Iterator[tuple[str, str]]:
@@ -95,15 +137,15 @@ def _remarks(subject: Subject, findings: Findings, *, offline: bool) -> Iterator
 
 
 def _of_other_release(kind: KnownKind, place: str) -> str:
-    """That a field is in our definition and not in the installed one, or from which release on it exists."""
+    """That a field is in our definition and not in the installed one, or in which releases it exists."""
     try:
         keys = Path.parse(place).keys
     except ValueError:  # a definition has no field with such a name
         return ""
     field, pack = place.rpartition(".")[2], kind.pack
-    if kind.own is not None and keys in kind.own.differences.lost:
-        own = f"the definition of {pack.in_force}" if pack.documented else "Modelgate's definition"
+    having = pack.releases_with(kind.plural, keys)
+    releases = f"{pack.operator} {Range.parse(having).words(pack.releases)}" if having else str(kind.in_force)
+    if kind.own is not None and keys in kind.own.differences.lost and (not having or kind.in_force.may_hold(having)):
+        own = f"the definition of {releases}" if pack.documented else "Modelgate's definition"
         return f"; {own} has it, the installed one does not"
-    since = pack.since(kind.plural, keys)
-    setting = f"set releases.{kind.api}, or give --crds"
-    return f"; {field} is a field of {pack.operator} {since} and later: {setting}" if since else ""
+    return f"; {field} is a field of {releases}: set releases.{kind.api}, or give --crds" if having else ""

@@ -1,7 +1,7 @@
 """Ranges of an operator's releases, as rules have them: ``>=0.8.18 <0.9.8``.
 
 A release is dotted numbers, with ``-rc`` and a number for a candidate, or ``head`` with anything after it: what is
-newer than every number.
+newer than every number that is known when it is taken.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RELEASE: Final = re.compile(r"(\d+(?:\.\d+)*)(?:-rc\.?(\d+))?")
 _TERM: Final = re.compile(r"(>=|<=|==|>|<)([^<>=].*)")
 _LOWEST: Final[Cut] = (((), ()), 0)
 _HEAD: Final[Version] = ((math.inf,), (math.inf,))
-_HIGHEST: Final[Cut] = (_HEAD, 1)
+_HIGHEST: Final[Cut] = (((math.inf,), (math.inf, math.inf)), 1)
 _LONGEST: Final = 200
 """Characters of a range, of which a version has up to 50."""
 
@@ -68,18 +68,20 @@ class Range:
             raise ValueError(f"{_quoted(text)} is not a range of releases; write one as >=0.8.18 <0.9.8")
         cuts = [_cuts(term, text) for term in terms]
         low, high = max(low for low, _ in cuts), min(high for _, high in cuts)
-        if low >= high:
+        if low >= high and low[0] != _HEAD:  # a release with a number may be newer than the head
             raise ValueError(f"no release is in the range {_quoted(text)}")
         return Range(" ".join(terms), low, high)
 
-    def holds(self, release: str) -> bool:
-        """Whether a release is in the range."""
-        return self.low <= (version(release), 0) < self.high
+    def holds(self, release: str, newest: str = "") -> bool:
+        """Whether a release is in the range. The head comes after the ``newest`` release, or without it after all."""
+        low, place, high = (_placed(each, newest) for each in (self.low, (version(release), 0), self.high))
+        return low <= place < high
 
     def words(self, releases: Sequence[str]) -> str:
         """The range as people say it, where these releases are known, the oldest first."""
-        held = [each for each in releases if self.holds(each)]
-        if not held:
+        newest = next((each for each in reversed(releases) if version(each) != _HEAD), "")
+        held = [each for each in releases if self.holds(each, newest)]
+        if not held or _placed((_HEAD, 1), newest) < self.high < (_HEAD, 0):
             return self.text
         if self.high == _HIGHEST:
             return f"{held[0]} and later"
@@ -89,7 +91,10 @@ class Range:
 
     def overlaps(self, other: Range) -> bool:
         """Whether a release may be in both."""
-        return max(self.low, other.low) < min(self.high, other.high)
+        pairs = ((self, other), (other, self))
+        return max(self.low, other.low) < min(self.high, other.high) or any(
+            one.low[0] == _HEAD and another.low < one.high and another.high[0] >= _HEAD for one, another in pairs
+        )
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -119,6 +124,11 @@ def in_force(parts: Sequence[_Part], holds: Callable[[str], bool]) -> Iterator[t
 
 def _name_of(part: Ranged) -> str:
     return str(getattr(part, "name", None) or getattr(part, "code", ""))
+
+
+def _placed(cut: Cut, newest: str) -> Cut:
+    """A place, if the head comes after the newest release."""
+    return ((version(newest)[0], (math.inf, 0.0)), cut[1]) if newest and cut[0] == _HEAD else cut
 
 
 def _cuts(term: str, text: str) -> tuple[Cut, Cut]:

@@ -12,10 +12,10 @@ row covers does not install the definition.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from bisect import bisect
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -26,6 +26,10 @@ from webhook.policy.ranges import version
 __all__ = ["Table"]
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_PADDED: Final = re.compile(r"(?:^|\.)0\d")
+_FARTHEST: Final = 50
+"""By how much the first number that differs may be above that of the newest release: more is a typo, 0.9.199 or 0.91.9.
+LLMKube has made up to 28 releases of one minor."""
 
 
 class Row(NamedTuple):
@@ -59,17 +63,39 @@ class Table:
             raise CatalogError([Problem(source, at, message) for at, message in reading.problems])
         return table
 
+    @property
+    def newest(self) -> str:
+        """The newest release with a number; "" if there is none."""
+        return next((each for each in reversed(self.releases) if not _is_head(each)), "")
+
+    def find(self, release: str) -> str | None:
+        """A release of the table as it is written there; ``v0.9.8`` and ``head`` are understood."""
+        wanted = release.removeprefix("v")
+        return next((each for each in self.releases if wanted == each or (wanted == "head" and _is_head(each))), None)
+
     def named(self, release: str) -> str:
-        """A release of the table as it is written there; ``v0.9.8`` and ``head`` are understood.
+        """As :meth:`find`.
 
         Raises:
-            ValueError: there is none; it names the closest ones.
+            ValueError: there is none; it names the nearest ones.
+        """
+        listed = self.find(release)
+        if listed is None:
+            raise ValueError(f'"{release[:60]}" is not a known release; {nearest(release, self.releases)}')
+        return listed
+
+    def around(self, release: str) -> tuple[str, str]:
+        """The releases with numbers before and after one that the table lacks, "" beyond the ends.
+
+        Raises:
+            ValueError: it is not a release, or so far above the newest that it is a typo.
         """
         wanted = release.removeprefix("v")
-        for each in self.releases:
-            if wanted == each or (wanted == "head" and each.startswith("head-")):
-                return each
-        raise ValueError(f'"{release[:60]}" is not a known release; {closest(wanted, self.releases)}')
+        numbered = _numbered(self.releases)
+        place = _place(wanted, numbered)
+        if place is None or not numbered or _is_typo(wanted, numbered, is_newest=place == len(numbered)):
+            raise ValueError(f'"{release[:60]}" is not a known release; {nearest(release, self.releases)}')
+        return (numbered[place - 1] if place else ""), (numbered[place] if place < len(numbered) else "")
 
     def until(self, since: str) -> Iterator[str]:
         """The releases before one of the table."""
@@ -149,7 +175,7 @@ class _Reading:
         if not _DIGEST.fullmatch(digest):
             self.problems.append((at, "the digest must have 64 hexadecimal digits, in lower case"))
         if unknown := [each for each in ends if each not in self.releases]:
-            message = f'"{unknown[0][:60]}" is not one of the releases; {closest(unknown[0], self.releases)}'
+            message = f'"{unknown[0][:60]}" is not one of the releases; {nearest(unknown[0], self.releases)}'
             self.problems.append((at, message))
             return None
         first, last = map(self.releases.index, ends)
@@ -158,8 +184,35 @@ class _Reading:
         return Row(digest, first, last)
 
 
-def closest(release: str, releases: Collection[str]) -> str:
-    """What to use instead of an unknown release."""
-    near = get_close_matches(release[:60], releases, 3)
-    known = list(releases)
-    return f"use {' or '.join(near)}" if near else f"the known ones are {known[0]} to {known[-1]}"
+def _is_head(release: str) -> bool:
+    return release.startswith("head")
+
+
+def _numbered(releases: Sequence[str]) -> list[str]:
+    return [each for each in releases if not _is_head(each)]
+
+
+def _place(release: str, numbered: Sequence[str]) -> int | None:
+    """How many releases with numbers are not after one; None if it is not a release."""
+    try:
+        return bisect(numbered, version(release.removeprefix("v")), key=version)
+    except ValueError:
+        return None
+
+
+def _is_typo(release: str, numbered: Sequence[str], *, is_newest: bool) -> bool:
+    if _is_head(release) or (_PADDED.search(release) and not any(map(_PADDED.search, numbered))):
+        return True
+    pairs = zip_longest(version(numbered[-1])[0], version(release)[0], fillvalue=0.0)
+    old, new = next(((old, new) for old, new in pairs if old != new), (0.0, 0.0))
+    return is_newest and new - old > max(_FARTHEST, old)
+
+
+def nearest(release: str, releases: Sequence[str]) -> str:
+    """What to use instead of an unknown release: those with the nearest numbers."""
+    numbered = _numbered(releases)
+    place = _place(release, numbered)
+    if place is None or not numbered:
+        return f"the known ones are {releases[0]} to {releases[-1]}"
+    end = min(max(place + 1, 2), len(numbered))
+    return f"use {' or '.join(numbered[max(end - 2, 0) : end])}"

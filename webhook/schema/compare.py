@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["Differences", "Keys", "compare", "expected", "is_same", "without_texts"]
+__all__ = ["Differences", "Keys", "compare", "expected", "is_same", "joined", "without_texts"]
 
 Schema = Mapping[str, Any]
 Keys = tuple[str, ...]
@@ -92,6 +92,19 @@ def expected(ours: Schema, theirs: Schema) -> Schema:
     for keyword in ("items", "additionalProperties"):
         if isinstance(ours.get(keyword), Mapping):
             found[keyword] = below.get("*", {_OPEN: True})
+    return found
+
+
+def joined(ours: Schema, theirs: Schema) -> Schema:
+    """Our schema with the fields of both."""
+    found = dict(ours)
+    mine, others = ours.get("properties") or {}, theirs.get("properties") or {}
+    if others:
+        both = {key: joined(each, others[key]) for key, each in mine.items() if key in others}
+        found["properties"] = {**others, **mine, **both}
+    for keyword in ("items", "additionalProperties"):
+        if isinstance(ours.get(keyword), Mapping) and isinstance(theirs.get(keyword), Mapping):
+            found[keyword] = joined(ours[keyword], theirs[keyword])
     return found
 
 

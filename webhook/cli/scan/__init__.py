@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         scan.summarise(sys.stderr)
     if source.problems:
         raise DocumentError(source.problems)
-    unsure = Severity.WARNING in failing and any(each.release for each in scan.rules.deviations)
+    unsure = Severity.WARNING in failing and any(each.is_unsure for each in scan.rules.deviations)
     return FINDINGS if unsure or any(scan.counts[severity] for severity in failing) else GOOD
 
 
