@@ -256,7 +256,7 @@ def test_an_api_without_releases_cannot_be_set(folder: Path) -> None:
     file = folder / "plain" / "crds" / "gadgets.json"
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps(definition({}, kind="Gadget")))
-    with pytest.raises(SettingsError, match='"plain" is not an API with releases; use example'):
+    with pytest.raises(SettingsError, match='"plain" is not an API with releases; use one of example'):
         catalog.load(folder, Settings(releases=(("plain", "1.0"),)))
 
 

@@ -55,7 +55,7 @@ def test_a_pack_of_a_user_is_followed_by_its_path(world: World) -> None:
     out, err = world.capture.readouterr()
     assert (code, err) == (1, "")
     assert "controller.go: Controller.size changed in 1.2.0: EX201" in out
-    assert (own / "crds" / "1.2.0" / "widgets.json").exists()
+    assert (own / "forms" / "widgets.jsonl").exists()
     assert catalog.load(packs=[own]).packs["widgets"].releases == ("1.0.0", "1.1.0", "1.2.0")
     assert not (world.api / "releases.json").exists()
 

@@ -1,4 +1,4 @@
-"""Fit a kind to another definition than the catalog's: to an installed one, or to that of an older release.
+"""Fit a kind to another definition than the catalog's: to an installed one, or to that of another release.
 
 A rule needs its fields: without one of them, in its own kind or where its facts read another, it is not applied.
 Whether it holds for the values of an object is decided with each object (:mod:`webhook.catalog.applies`).
@@ -40,10 +40,10 @@ class Fit:
         return cls(replace(known, schema=schema, own=Own(rules, own, schema, differences)), differences)
 
 
-def of_older_release(
+def of_other_release(
     known: KnownKind, kinds: Iterable[KnownKind], compiled: Callable[[KnownKind], KnownKind]
 ) -> KnownKind:
-    """A kind of a release before the documented one, with the rules that its definition has fields for.
+    """A kind of another release than the documented one, with the rules that its definition has fields for.
 
     ``kinds`` are those of this release.
     """

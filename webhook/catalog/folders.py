@@ -23,7 +23,7 @@ from webhook.catalog.kinds import KnownKind, PolicySource, kinds_of
 from webhook.catalog.packs import FOLLOWED, PACK, TABLE, InForce, Pack
 from webhook.catalog.releases import (
     compiled_source,
-    is_before_documented,
+    is_otherwise_shaped,
     joined,
     needed_releases,
     ranges,
@@ -253,7 +253,7 @@ def _of_other_releases(known: KnownKind, source: PolicySource) -> Iterator[Probl
         other, _ = released(known, in_force)
         try:
             if other is not None:
-                compiled_source(with_all_fields(other) if is_before_documented(other) else other, source)
+                compiled_source(with_all_fields(other) if is_otherwise_shaped(other) else other, source)
         except CatalogError as error:
             yield from (replace(each, message=f"under {in_force}: {each.message}") for each in error.problems)
 
