@@ -45,11 +45,14 @@ def of_other_release(
 ) -> KnownKind:
     """A kind of another release than the documented one, with the rules that its definition has fields for.
 
-    ``kinds`` are those of this release.
+    ``kinds`` are those of this release, of which only those that its facts read are compared.
     """
     documented = known.documented or known
     with_rules = replace(compiled(with_all_fields(known)), schema=documented.schema)
-    fits = {each.gvk: _fit(each) for each in kinds if each.api == known.api and _differs(each)}
+    rules = Dependences(Kind(known.gvk.group, known.gvk.kind), with_rules.policy)
+    read = {kind for name in with_rules.facts for kind, _ in rules.inputs(name)} - {rules.kind}
+    around = (each for each in kinds if Kind(each.gvk.group, each.gvk.kind) in read)
+    fits = {each.gvk: _fit(each) for each in around if _differs(each)}
     if _differs(known):
         fits[known.gvk] = Fit.of(with_rules, known.schema)
     return applicable(with_rules, fits)
