@@ -85,7 +85,7 @@ def test_a_wider_pattern_costs_nothing_to_an_object_that_does_not_use_it(loaded:
 
 
 def test_the_rules_about_a_value_that_only_the_other_definition_has_are_left_out(loaded: Catalog) -> None:
-    later = under(documented(loaded), "Model", with_prefetch)
+    later = under(loaded, "Model", with_prefetch)
     spec = {"source": "s3://bucket/model.gguf", "files": ["/etc/passwd"]}
     decision = decided(later, "Model", spec)
     assert codes(decision) >= {"LK213"}  # another field: the rule holds

@@ -184,13 +184,19 @@ def _changes(
 
 
 def _change(known: KnownKind, crd: CRD) -> _Change | None:
-    """What the definition changes; None if nothing."""
+    """What the definition changes; None if nothing.
+
+    Of an unknown release, rules are those that the documented definition describes, too: it is compared with that.
+    """
+    current = known.schema
+    if known.documented is not None and not known.in_force.releases:
+        known = replace(known, schema=known.documented.schema, is_unshaped=False)
     version = crd.versions.get(known.gvk.version)
     if version is None or not version.served:
         return _Change(Deviation(known.gvk, unserved=True))
     namespaced = crd.scope == "Namespaced"
     same_resource = (crd.plural, namespaced, version.status) == (known.plural, known.namespaced, known.status)
-    if same_resource and is_same(known.schema.raw, version.schema.raw):
+    if same_resource and is_same(current.raw, version.schema.raw):
         return None
     resource = replace(
         known, plural=crd.plural, namespaced=namespaced, status=version.status, replicas=version.replicas

@@ -69,7 +69,8 @@ def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind | None, byt
     content = orjson.dumps(definition, option=orjson.OPT_SORT_KEYS)
     if version is None or not version.served:
         return None, content
-    return replace(known, schema=version.schema, status=version.status, replicas=version.replicas), content
+    replicas = "" if known.is_unshaped else version.replicas
+    return replace(known, schema=version.schema, status=version.status, replicas=replicas), content
 
 
 def _crd(known: KnownKind, since: str, definition: Mapping[str, Any]) -> CRD:
