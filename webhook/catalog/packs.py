@@ -250,8 +250,10 @@ class Pack(Spec):
         Raises:
             CatalogError: the definitions cannot be read.
         """
-        if self.documented is None or (not in_force.releases and in_force.by == "definitions"):
-            return "" if self.documented is None else self.documented, None
+        if self.documented is None:
+            return "", None
+        if not in_force.releases and in_force.by == "definitions":
+            return self.documented, None
         wanted, own = version(in_force.releases[-1] if in_force.releases else "head"), version(self.documented)
         begins, last, of_own = "", None, ""
         for since, definition in self.files.forms(plural):
