@@ -146,7 +146,7 @@ def compiled_in(kinds: Mapping[GroupVersionKind, KnownKind], known: KnownKind) -
     Rules without a range are those of the documented release: another one may lack their fields, or those of kinds
     that their facts read.
     """
-    if any(is_otherwise_shaped(each) for each in kinds.values() if each.api == known.api):
+    if any(is_otherwise_shaped(kind) for kind in kinds.values() if kind.api == known.api):
         return of_other_release(known, kinds.values(), compiled)
     return compiled(known)
 

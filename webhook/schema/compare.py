@@ -81,7 +81,7 @@ def lacks(theirs: Schema, ours: Schema) -> bool:
     if ours == theirs or _is_open(theirs):
         return False
     mine, others = dict(_children(ours)), dict(_children(theirs))
-    return not mine.keys() <= others.keys() or any(lacks(others[key], each) for key, each in mine.items())
+    return not mine.keys() <= others.keys() or any(lacks(others[key], field) for key, field in mine.items())
 
 
 def expected(ours: Schema, theirs: Schema) -> Schema:
