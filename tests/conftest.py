@@ -50,11 +50,13 @@ compiled: dict[bytes, Policy] = {}
 
 
 def compile_once(known: KnownKind, source: PolicySource) -> Policy:
-    """Compile a policy once per process for equal texts, definitions and releases: many tests load the shipped ones
-    again, under another release or from another folder. A policy is immutable, and one with problems is not kept.
+    """Compile a policy once per process for equal texts, definitions and ranges that hold: many tests load the shipped
+    ones again, under another release or from another folder. A policy is immutable, and one with problems is not kept.
     """
-    facts = {name: fact.schema for name, fact in known.own_facts.items()}
-    given = (source.origin.value, known.schema.raw, facts, known.pack.facts, known.in_force)
+    facts, holds = {name: fact.schema for name, fact in known.own_facts.items()}, known.in_force.holds
+    spec = source.document.spec
+    held = sorted({each.operator for each in (*spec.variables, *spec.rules) if each.operator and holds(each.operator)})
+    given = (source.origin.value, known.schema.raw, facts, known.pack.facts, held)
     key = orjson.dumps((type(source.document).__name__, str(known.gvk), *given), default=str)
     digest = blake2b(key).digest()
     if digest not in compiled:

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from tests.crds import crd_text
+from tests.shared import ROOT
 from webhook.cli import main
 
 SCHEMA = """
@@ -132,18 +133,79 @@ def test_a_new_version_of_a_known_group_is_known_with_its_definition(
     assert "error: spec.note: unknown field" in out
 
 
-def test_two_definitions_of_a_kind_that_differ_are_an_error_with_both_files(
-    crds: Path, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_two_definitions_that_are_given_for_one_kind_are_an_error_with_both_files(
+    crds: Path, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file.write_text(WIDGET)
-    (tmp_path / "a.yaml").write_text(CRD)
-    (tmp_path / "z.yaml").write_text(CRD.replace("maximum: 9", "maximum: 3"))
-    code, out = check(capsys, file, tmp_path / "a.yaml", tmp_path / "z.yaml")
-    assert code == 2
-    assert "z.yaml:1: Widget has another definition in" in out
-    assert "a.yaml:1: exclude one of the files, or give one by --crds" in out
     (crds / "more.yaml").write_text(CRD.replace("maximum: 9", "maximum: 3"))
-    assert check(capsys, file, "--crds", crds)[0] == 2
+    code, out = check(capsys, file, "--crds", crds)
+    assert code == 2
+    assert "widgets.yaml:1: Widget has another definition in" in out
+    assert "more.yaml:1: exclude one of the files, or give one by --crds" in out
+
+
+MODEL = """\
+apiVersion: inference.llmkube.dev/v1alpha1
+kind: Model
+metadata: {name: m}
+spec: {source: "https://example.com/m.gguf", hardware: {accelerator: %s}}
+"""
+
+
+@pytest.mark.parametrize("output", ["text", "json", "sarif", "junit", "github"])
+def test_a_kind_with_two_definitions_in_the_tree_is_not_judged_and_all_else_is(
+    output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "crd.yaml").write_text(CRD)
+    (tmp_path / "widget.yaml").write_text(WIDGET.replace("size: 4", "size: 99"))
+    (tmp_path / "model.yaml").write_text(MODEL % "gpu")
+    assert main(["check", str(tmp_path / "model.yaml"), "-o", output]) == 1
+    alone = capsys.readouterr().out
+    (tmp_path / "z").mkdir()
+    (tmp_path / "z" / "crd.yaml").write_text(CRD.replace("maximum: 9", "maximum: 3"))
+    assert main(["check", str(tmp_path), "-o", output]) == 1
+    out, err = capsys.readouterr()
+    assert "Unsupported value" in alone
+    assert "Unsupported value" in out
+    why = f"two definitions, {tmp_path}/a/crd.yaml:1 and {tmp_path}/z/crd.yaml:1: exclude one, or give one by --crds"
+    assert f"not checked: 1 example.com/v1 Widget: {why}" in err
+    assert "size" not in out
+    (tmp_path / "model.yaml").write_text(MODEL % "cuda")
+    assert main(["check", str(tmp_path), "-o", output, "-q"]) == 0
+    assert main(["scan", str(tmp_path)]) == 0
+    assert f"not judged: 1 objects of kind Widget ({why})" in capsys.readouterr().err
+
+
+def test_a_covered_kind_with_two_definitions_is_not_judged_either(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (definition,) = yaml.safe_load_all((ROOT / "policies/llmkube/crds/models.yaml").read_text())
+    (tmp_path / "model.yaml").write_text(MODEL % "gpu")
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"][name] = {"type": "string"}
+        (tmp_path / name / "crd.yaml").write_text(yaml.safe_dump(definition))
+    assert main(["check", str(tmp_path)]) == 0
+    assert "not checked: 1 inference.llmkube.dev/v1alpha1 Model: two definitions, " in capsys.readouterr().err
+    assert main(["check", "--untrusted", str(tmp_path)]) == 1  # a stranger's definitions decide about no covered kind
+
+
+def test_the_definition_in_the_folder_nearest_to_all_objects_decides(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, most in (("production", 9), ("staging", 3)):
+        (tmp_path / name / "crds").mkdir(parents=True)
+        (tmp_path / name / "crds" / "widgets.yaml").write_text(CRD.replace("maximum: 9", f"maximum: {most}"))
+    (tmp_path / "staging" / "app").mkdir()
+    (tmp_path / "staging" / "app" / "widget.yaml").write_text(WIDGET.replace("size: 4, note: null", "size: 4"))
+    code, out = check(capsys, tmp_path)
+    assert (code, "less than or equal to 3" in out, "decides" in out) == (1, True, False)
+    said = "staging/crds/widgets.yaml:1: this definition of Widget decides: it is nearest to the objects\n"
+    assert said in check(capsys, tmp_path, "--verbose")[1]
+    (tmp_path / "production" / "widget.yaml").write_text(WIDGET.replace("name: w", "name: v"))
+    code, out = check(capsys, tmp_path)
+    assert (code, "not checked: 2 example.com/v1 Widget: two definitions" in out) == (0, True)
 
 
 @pytest.mark.parametrize("other", ["maximum: 9, description: how large", "maximum: 9"])

@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.tools.world import GADGETS, GO, NEW, TEXTS, WIDGETS, World, changed
 from tools.follow.__main__ import main
 from webhook import catalog
+from webhook.catalog import shapes
 from webhook.schema.crd.digest import digest
 
 
@@ -71,21 +72,23 @@ def test_samples_are_judged_under_the_newest_release(world: World) -> None:
 
 def test_a_draft_of_a_new_form_has_no_texts_but_fields_of_their_names(world: World) -> None:
     code, out, err = world.follow()
-    drafts = sorted(world.api.glob("crds/*/*"))
-    assert (code, err, [each.relative_to(world.api).as_posix() for each in drafts]) == (
+    files = sorted(each.relative_to(world.api).as_posix() for each in world.api.glob("[cf]*/*"))
+    assert (code, err, [each for each in files if not each.startswith("cases")]) == (
         1,
         "",
-        ["crds/1.2.0/widgets.json"],
+        ["crds/widgets.yaml", "forms/widgets.jsonl"],
     )
-    draft = json.loads(drafts[0].read_text())
-    spec = draft["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    file = world.api / "forms" / "widgets.jsonl"
+    first, last = shapes.forms(file.read_bytes(), "widgets.jsonl")  # 1.1.0 differs in texts only
+    assert (first[0], last[0]) == ("1.0.0", "1.2.0")
+    spec = last[1]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
     assert spec == {
         "size": {"type": "integer", "minimum": 1},
         "colour": {"type": "string", "enum": ["red"]},
         "description": {"type": "string"},
     }
-    assert str(drafts[0]) in out
-    loaded = catalog.load(world.folder / "policies")  # with the table and the draft
+    assert str(file) in out
+    loaded = catalog.load(world.folder / "policies")  # with the table and the forms
     assert loaded.packs["example"].releases == ("1.0.0", "1.1.0", "1.2.0")
 
 
@@ -151,13 +154,14 @@ def test_what_is_newer_than_every_tag_is_named_by_its_day_until_it_is_released(w
     head = "head-2026-03-05"
     assert world.table["releases"][-1] == head
     assert world.table["digests"]["widgets.example.com"][-1] == [digest(newer), head, head]
-    assert (world.api / "crds" / "head" / "widgets.json").exists()
+    assert '{"since":"head","patch":[' in (world.api / "forms" / "widgets.jsonl").read_text()
     world.git("tag", "v1.3.0")
     code, out, _ = world.follow()
     assert code == 1
     assert world.table["releases"][-2:] == ["1.2.0", "1.3.0"]
     assert "## 1.3.0, after 1.2.0" in out
-    assert "nothing is newer than 1.3.0: remove crds/head, and replace head in ranges by a release\n" in out
+    assert "nothing is newer than 1.3.0: replace head in ranges by a release\n" in out
+    assert '{"since":"1.3.0","patch":[' in (world.api / "forms" / "widgets.jsonl").read_text()
     world.git("checkout", "-q", "v1.1.0")  # a checkout of an old release is not a new one
     assert world.follow()[0] == 0
 
@@ -166,7 +170,7 @@ def test_a_repository_without_a_working_tree_is_read_too(world: World, tmp_path:
     world.follow()
     table = world.table
     world.git("clone", "-q", "--bare", ".", str(tmp_path / "-bare"))
-    code = main(["--api", "example", "--", str(tmp_path / "-bare")], tmp_path / "upstreams", tmp_path / "policies")
+    code = main(["--api", "example", "--", str(tmp_path / "-bare")], tmp_path / "policies")
     assert (code, world.table) == (0, table)
 
 

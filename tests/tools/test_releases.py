@@ -40,7 +40,7 @@ ROWS = """\
 | 1.1.0 | 1.0.0 | 2 | EX101 | added: EX202 |
 | 1.2.0 | 1.0.0 | 2 | EX101 | another form: EX201 |
 | 1.3.0 to 1.4.0 | 1.3.0 | 2 | none | definition of 1.3.0; gone: EX101 |
-| unknown | 1.0.0 | 1 | none | definition of 1.0.0; gone: EX202; another form: EX201 |
+| unknown | 1.3.0 | 1 | none | gone: EX202; another form: EX201 |
 """
 ALIKE = "| 1.1.0 to 1.3.0 | EX101, EX201 |\n"
 
@@ -49,9 +49,11 @@ ALIKE = "| 1.1.0 to 1.3.0 | EX101, EX201 |\n"
 def small(tmp_path: Path) -> Catalog:
     """An API with five releases, of which three have the same definitions."""
     folder = tmp_path / "policies" / "example"
-    (folder / "crds" / "1.3.0").mkdir(parents=True)
+    (folder / "crds").mkdir(parents=True)
+    (folder / "forms").mkdir()
     (folder / "crds" / "widgets.yaml").write_text(yaml.safe_dump(WIDGETS))
-    (folder / "crds" / "1.3.0" / "widgets.json").write_text(json.dumps(WIDGETS))
+    forms = ({"since": "1.3.0", "definition": WIDGETS},)
+    (folder / "forms" / "widgets.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in forms))
     (folder / "widget.yaml").write_text(POLICY)
     (folder / "pack.yaml").write_text(PACK)
     releases = ["1.0.0", "1.1.0", "1.2.0", "1.3.0", "1.4.0"]

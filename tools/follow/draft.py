@@ -1,4 +1,4 @@
-"""A draft of our definition of a new form: upstream's, without its texts."""
+"""The forms of our definitions in all releases: upstream's, without its texts."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tools.follow.report import Step
-from webhook.policy.ranges import version
+from tools.follow.definitions import Defined
+from webhook.admission import patch
+from webhook.catalog import FORMS
 
 Node = Mapping[str, Any]
 
@@ -17,21 +18,36 @@ _NODES: Final = ("items", "additionalProperties")
 _VERSION: Final = ("name", "served", "storage", "subresources", "additionalPrinterColumns")
 
 
-def drafts(folder: Path, step: Step, documented: str | None) -> Iterator[tuple[Path, str]]:
-    """The files of an API's folder for what a release defines in another way than the one before it, texts aside.
+def drafts(folder: Path, releases: Mapping[str, Mapping[str, Defined]]) -> Iterator[tuple[Path, str]]:
+    """The files of an API's folder with the forms of its kinds in all releases, the oldest first, where they differ.
 
-    Only releases after the ``documented`` one, and kinds that the folder defines, have one. A file with the same
-    definition stays as it is.
+    ``releases`` are the definitions of each by name. Only kinds that the folder defines have a file.
     """
-    if documented is None or version(step.release) <= version(documented):
-        return
-    release = "head" if step.release.startswith("head") else step.release
-    for name in step.changed:
-        plural, old, new = name.partition(".")[0], step.old.get(name), step.new.get(name)
-        if old and new and any(folder.glob(f"crds/{plural}.*")) and draft(old.value) != draft(new.value):
-            file = folder / "crds" / release / f"{plural}.json"
-            if not file.exists() or draft(json.loads(file.read_text())) != draft(new.value):
-                yield file, json.dumps(draft(new.value), ensure_ascii=False, separators=(",", ":")) + "\n"
+    for name in dict.fromkeys(name for found in releases.values() for name in found):
+        plural = name.partition(".")[0]
+        file = folder / FORMS / f"{plural}.jsonl"
+        if any(folder.glob(f"crds/{plural}.*")):
+            text = "".join(
+                _lines({each: draft(found[name].value) for each, found in releases.items() if name in found})
+            )
+            if not file.exists() or file.read_text() != text:
+                yield file, text
+
+
+def _lines(definitions: Mapping[str, Node]) -> Iterator[str]:
+    """A line for each release that defines a kind in another way than the one before it, texts aside."""
+    before: Node | None = None
+    for release, definition in definitions.items():
+        since = "head" if release.startswith("head") else release
+        if before is None:
+            yield _json({"since": since, "definition": definition})
+        elif operations := patch.diff(before, definition):
+            yield _json({"since": since, "patch": operations})
+        before = definition
+
+
+def _json(value: Node) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def draft(definition: Node) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from webhook.catalog import Catalog, InForce, Pack
+from webhook.catalog import Catalog, InForce, Pack, later_releases
 from webhook.policy import DefaultRule, Expression, Policy, ValidationRule
-from webhook.policy.ranges import Range, version
+from webhook.policy.ranges import version
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "releases.md"
 
@@ -33,7 +33,8 @@ this name; it counts where no definition is given.
 |---|---|---|---|---|
 """
 UNKNOWN: Final = """
-The last row is that of a release that is not known: only what is true of all releases is in force.
+The last row is that of a release that is not known: only what is true of all releases is in force. A rule is not in
+force where the definition lacks a field that it reads.
 """
 ALIKE: Final = """
 Some releases have the same definitions, so that only a setting tells them apart. Without it, a rule must be true of all
@@ -74,12 +75,15 @@ class _Api:
         counted = {"count": len(releases), "first": releases[0], "last": releases[-1]}
         yield TABLE.format(operator=self.pack.operator, documented=self.pack.documented, **counted)
         above: _Forms | None = None
-        for _, group in groupby(releases, self._state):
+        later = later_releases(self.pack, self._ranges())
+        for _, group in groupby([self.pack.under(each) for each in (*releases, *later)], self._state):
             alike = list(group)
-            found = self._forms(alike[:1])
-            yield _row(_named(alike), found.definition, *_counts(found), _difference(above, found))
+            found = self._forms(alike[0])
+            yield _row(
+                _named([each.name for each in alike]), found.definition, *_counts(found), _difference(above, found)
+            )
             above = found
-        unknown = self._forms([])
+        unknown = self._forms(self.pack.under_all(()))
         yield _row("unknown", unknown.definition, *_counts(unknown), _difference(above, unknown))
         yield UNKNOWN
         rows = list(self._alike())
@@ -87,9 +91,9 @@ class _Api:
             yield ALIKE
             yield from rows
 
-    def _state(self, release: str) -> tuple[object, ...]:
+    def _state(self, release: InForce) -> tuple[object, ...]:
         """What decides about the rules of a release: the definitions, and which ranges hold."""
-        return self._definition(release), *(Range.parse(text).holds(release) for text in self._ranges())
+        return self._definition(release), *map(release.holds, self._ranges())
 
     def _ranges(self) -> list[str]:
         known = (self.catalog.uncompiled(gvk) for gvk in self.catalog.kinds)
@@ -98,34 +102,33 @@ class _Api:
         rules = {rule.operator for spec in specs for rule in spec.rules}
         return sorted(filter(None, variables | rules))
 
-    def _definition(self, release: str) -> str:
-        """The release with which the definitions begin that are used under a release."""
-        plurals = {self.catalog.uncompiled(gvk).plural for gvk in self.catalog.kinds}
-        later = {since for plural in plurals for since, _ in self.pack.later(plural)}
-        ordered = [each for each in later if Range.parse(f">={each}").holds(release)]
-        return max(ordered, key=version, default=str(self.pack.documented))
+    def _definition(self, release: InForce) -> str:
+        """The release with which the definitions begin that are used under a release; "none" where one is not known."""
+        plurals = {known.plural for known in map(self.catalog.uncompiled, self.catalog.kinds) if known.api == self.api}
+        begins = [self.pack.definition(plural, release)[0] for plural in plurals]
+        return max(begins, key=version) if all(begins) else "none"
 
     def _alike(self) -> Iterator[str]:
         """The releases that have the same definitions, but not the same rules."""
         for _, group in groupby(enumerate(self.pack.releases), lambda each: self._digests(each[0])):
             releases = [release for _, release in group]
-            states = {self._state(release): release for release in releases}
+            states = {self._state(each): each for each in map(self.pack.under, releases)}
             if len(states) == 1:
                 continue
-            joint = self._forms(releases).all
-            single = [pair for release in states.values() for pair in self._forms([release]).all.items()]
+            joint = self._forms(self.pack.under_all(tuple(releases))).all
+            single = [pair for release in states.values() for pair in self._forms(release).all.items()]
             yield _row(_named(releases), _listed({code for code, said in single if joint.get(code) != said}))
 
     def _digests(self, place: int) -> tuple[tuple[str, str], ...]:
         rows = self.pack.table.rows.items()
         return tuple((name, row.digest) for name, found in rows for row in found if row.first <= place <= row.last)
 
-    def _forms(self, releases: Sequence[str]) -> _Forms:
-        """The rules in force under releases that cannot be told apart."""
-        found = self.catalog.under({self.api: InForce(self.pack.operator, tuple(releases), "setting")})
+    def _forms(self, release: InForce) -> _Forms:
+        """The rules in force under a release, or under several that cannot be told apart."""
+        found = self.catalog.under({self.api: release})
         policies = [known.policy for known in found.kinds.values() if known.api == self.api]
         return _Forms(
-            self._definition(releases[-1]) if releases else str(self.pack.documented),
+            self._definition(release),
             {rule.code: _said(policy, rule) for policy in policies for rule in policy.validations},
             {rule.code: _said(policy, rule) for policy in policies for rule in policy.defaults},
         )

@@ -14,7 +14,8 @@ from webhook.catalog.catalog import Catalog, load, ship
 from webhook.catalog.kept import POLICIES
 from webhook.catalog.kinds import Kinds, KnownKind
 from webhook.catalog.packs import NO_PACK, PACK, InForce, Pack, built_in, groups_of, known_apis
-from webhook.catalog.releases import UNKNOWN, chosen
+from webhook.catalog.releases import UNKNOWN, chosen, later_releases
+from webhook.catalog.shapes import FORMS
 from webhook.ground.later import later
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from webhook.catalog.operators import definition_names, forms, names_of
 
 __all__ = [
+    "FORMS",
     "NOTHING_ASIDE",
     "NO_PACK",
     "PACK",
@@ -42,6 +44,7 @@ __all__ = [
     "forms",
     "groups_of",
     "known_apis",
+    "later_releases",
     "load",
     "names_of",
     "ship",

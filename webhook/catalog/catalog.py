@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
@@ -17,7 +17,7 @@ from webhook.catalog.folders import Loaded, UserFolders, load_shipped
 from webhook.catalog.kept import POLICIES, SHIPPED, Kept
 from webhook.catalog.kinds import NO_POLICY, Kinds, KnownKind, Preparations, kinds_of
 from webhook.catalog.packs import InForce, Pack, Unlisted, built_in
-from webhook.catalog.releases import chosen, compiled, released
+from webhook.catalog.releases import chosen, compiled, compiled_in, released
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests.folders import entries
 from webhook.policy import Prepared
@@ -81,13 +81,14 @@ class Catalog:
         if not changed:
             return replace(self, in_force=releases_in_force)
         digest = hashlib.sha256(self.digest.encode())
-        kinds_of_other_release = dict[GroupVersionKind, KnownKind]()
+        others = dict[GroupVersionKind, KnownKind | None]()
         for known in map(self.uncompiled, self.kinds):
             if known.api in changed:
-                kinds_of_other_release[known.gvk], definition = released(known, changed[known.api])
+                others[known.gvk], definition = released(known, changed[known.api])
                 names, unlisted = _rules_of(changed[known.api])
                 digest.update(f"{known.gvk}\0{names}\0{unlisted.release if unlisted else ''}".encode() + definition)
-        kinds = self.kinds.with_rules(kinds_of_other_release, compiled)
+        served = {gvk: known for gvk, known in others.items() if known is not None}
+        kinds = self.kinds.with_rules(served, partial(compiled_in, served), others.keys() - served.keys())
         return replace(self, kinds=kinds, digest=digest.hexdigest()[:16], in_force=releases_in_force)
 
     def compiled(self, installed: Collection[str] | None = None) -> Catalog:

@@ -9,28 +9,21 @@ object (:mod:`webhook.catalog.applies`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from webhook.admission import GroupVersionKind
 from webhook.admission.stamp import canonical
-from webhook.catalog.applies import Dependences, Foreign, Own
 from webhook.catalog.catalog import Catalog
+from webhook.catalog.fitting import Fit, applicable, fields_of_spec
 from webhook.catalog.kinds import KnownKind
 from webhook.catalog.operators import by_definitions, names_of, undecided_codes
-from webhook.cluster import Kind
-from webhook.facts import Fact
-from webhook.policy import MISSING, DefaultRule, Keys, Open, Path, Policy, node_at
-from webhook.schema import CRD, Structural, load_crd
-from webhook.schema.compare import Differences, compare, expected, is_same
-
-Inputs = Sequence[tuple[Kind, Keys]]
-"""The fields of kinds that a fact reads."""
+from webhook.schema import CRD, load_crd
+from webhook.schema.compare import is_same
 
 _SHOWN: Final = 3
 """Fields of each sort in a text: enough to recognise a release."""
-_NOTHING: Final = Differences()
 _UNREADABLE: Final = (LookupError, TypeError, ValueError, AttributeError, RecursionError, ArithmeticError)
 """What a definition that is not one may raise; a SchemaError is a ValueError."""
 
@@ -119,12 +112,13 @@ def with_installed(
     kinds = {gvk: catalog.uncompiled(gvk) for gvk in catalog.kinds}
     deviations = [each for each in unsure if not _is_unserved(found.get(each.kind))]
     changed = {kinds[gvk].api for gvk in found}
+    fits = {gvk: each.fit for gvk, each in found.items() if each.fit is not None}
     for gvk in [gvk for gvk, listed in kinds.items() if listed.api in changed]:  # the others stay uncompiled
         change, known = found.get(gvk), catalog.kinds[gvk]
         if _is_unserved(change):
             del kinds[gvk]
-        elif change is None or change.known is not None:
-            kinds[gvk] = installed = _applicable(known, change, found)
+        elif change is None or change.fit is not None:
+            kinds[gvk] = installed = applicable(known, fits)
             aside = tuple(code for code in known.policy.codes if code not in installed.policy.codes)
             if change is not None:
                 change = replace(change, deviation=replace(change.deviation, aside=aside))
@@ -162,18 +156,17 @@ def _digest(catalog: Catalog, found: Mapping[GroupVersionKind, _Change]) -> str:
     used = {gvk: change for gvk, change in found.items() if not change.deviation.error}
     digest = hashlib.sha256(catalog.digest.encode())
     for gvk in sorted(used):
-        digest.update(f"{gvk}\0".encode() + canonical(dict(used[gvk].schema)))
+        fit = used[gvk].fit
+        digest.update(f"{gvk}\0".encode() + canonical(dict(fit.known.schema.raw) if fit is not None else {}))
     return digest.hexdigest()[:16] if used else catalog.digest
 
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """``known``: the kind with the installed schema and all its rules, None if it is not used."""
+    """``fit``: the kind with the installed schema and all its rules, None if it is not used."""
 
     deviation: Deviation
-    differences: Differences = _NOTHING
-    known: KnownKind | None = None
-    schema: Mapping[str, Any] = field(default_factory=dict)
+    fit: Fit | None = None
 
 
 def _changes(
@@ -191,91 +184,28 @@ def _changes(
 
 
 def _change(known: KnownKind, crd: CRD) -> _Change | None:
-    """What the definition changes; None if nothing."""
+    """What the definition changes; None if nothing.
+
+    Of an unknown release, rules are those that the documented definition describes, too: it is compared with that.
+    """
+    current = known.schema
+    if known.documented is not None and not known.in_force.releases:
+        known = replace(known, schema=known.documented.schema, is_unshaped=False)
     version = crd.versions.get(known.gvk.version)
     if version is None or not version.served:
         return _Change(Deviation(known.gvk, unserved=True))
-    ours, theirs = known.schema.raw, version.schema.raw
     namespaced = crd.scope == "Namespaced"
     same_resource = (crd.plural, namespaced, version.status) == (known.plural, known.namespaced, known.status)
-    if same_resource and is_same(ours, theirs):
+    if same_resource and is_same(current.raw, version.schema.raw):
         return None
-    differences = compare(ours, theirs)
-    ours_there = Structural(expected(ours, theirs), version=known.schema.version, name=known.schema.name)
-    rules = Dependences(Kind(known.gvk.group, known.gvk.kind), known.policy)
-    installed = replace(
-        known,
-        plural=crd.plural,
-        namespaced=namespaced,
-        status=version.status,
-        replicas=version.replicas,
-        schema=version.schema,
-        own=Own(rules, ours_there, version.schema, differences),
+    resource = replace(
+        known, plural=crd.plural, namespaced=namespaced, status=version.status, replicas=version.replicas
     )
-    lost, new, unstated = (_fields(each) for each in (differences.lost, differences.new, differences.unstated))
-    widened = _fields(differences.widened - differences.unstated)
-    return _Change(Deviation(known.gvk, lost, new, widened, unstated), differences, installed, theirs)
-
-
-def _applicable(known: KnownKind, change: _Change | None, found: Mapping[GroupVersionKind, _Change]) -> KnownKind:
-    """The kind with the rules that apply to the installed definitions; itself if nothing of it differs."""
-    installed, differences = known, _NOTHING
-    if change is not None and change.known is not None:
-        installed, differences = change.known, change.differences
-    rules = installed.own.rules if installed.own else Dependences(Kind(known.gvk.group, known.gvk.kind), known.policy)
-    around = {
-        Kind(gvk.group, gvk.kind): each for gvk, each in found.items() if each.known and each.known.api == known.api
-    }
-    inputs = {name: rules.inputs(name) for name in known.facts}
-    unreliable = {name for name in inputs if _is_unreliable(known.facts[name], inputs[name], differences, around)}
-    others = {name: foreign for name in inputs if (foreign := _foreign(inputs[name], around)).kinds}
-    policy, absent = known.policy, Open(differences.lost, unreliable)
-    if any(absent):
-        policy = policy.without(rules.where(lambda on: on.needs(absent)))
-    if installed.own is not None:
-        policy = _fitted(policy, installed.schema.raw)
-        installed = replace(installed, own=installed.own.with_rules(rules.of(policy)))
-    return installed if policy is known.policy and not others else replace(installed, policy=policy, others=others)
-
-
-def _fitted(policy: Policy, schema: Mapping[str, Any]) -> Policy:
-    """The policy with the installed schema's own defaults, where a rule replaces such a default."""
-    defaults = tuple(_fitted_default(rule, schema) for rule in policy.defaults)
-    return policy if defaults == policy.defaults else replace(policy, defaults=defaults)
-
-
-def _fitted_default(rule: DefaultRule, schema: Mapping[str, Any]) -> DefaultRule:
-    if rule.over is MISSING:
-        return rule
-    over = (node_at(schema, rule.path.keys) or {}).get("default", MISSING)
-    return rule if over == rule.over else replace(rule, over=over)
-
-
-def _is_unreliable(fact: Fact, inputs: Inputs, differences: Differences, around: Mapping[Kind, _Change]) -> bool:
-    """Whether a fact may be wrong under the installed definitions, whatever the values.
-
-    A raw fact is about the fields of other releases, so it is wrong where another release is installed.
-    """
-    if fact.raw and (_fields(differences.lost) or _fields(differences.new)):
-        return True
-    lost = ((around[kind].differences.lost, keys) for kind, keys in inputs if kind in around)
-    return any(keys[: end + 1] in fields for fields, keys in lost for end in range(len(keys)))
-
-
-def _foreign(inputs: Inputs, around: Mapping[Kind, _Change]) -> Foreign:
-    """The kinds that a fact reads of which the installed definition accepts more."""
-    read = dict[Kind, tuple[Own, list[Keys]]]()
-    for kind, keys in inputs:
-        other = around[kind].known if kind in around else None
-        if other is not None and other.own is not None and other.own.differences.accepts_more:
-            read.setdefault(kind, (other.own, []))[1].append(keys)
-    return Foreign(read)
-
-
-def _fields(paths: Iterable[Keys]) -> tuple[str, ...]:
-    """The paths in the specification, the shortest first."""
-    found = sorted((path for path in paths if path[:1] == ("spec",)), key=lambda path: (len(path), path))
-    return tuple(str(Path(path)) for path in found)
+    fit = Fit.of(resource, version.schema)
+    differences = fit.differences
+    lost, new, unstated = map(fields_of_spec, (differences.lost, differences.new, differences.unstated))
+    widened = fields_of_spec(differences.widened - differences.unstated)
+    return _Change(Deviation(known.gvk, lost, new, widened, unstated), fit)
 
 
 def _some(names: tuple[str, ...]) -> str:

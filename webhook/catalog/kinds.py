@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final
@@ -51,7 +51,9 @@ class KnownKind:
     ``others`` are the kinds with such a definition that each fact reads.
     ``foreign`` is a kind that a user's CRD defines: it has no rules and gets no stamp, and only its schema counts.
     ``in_force`` is the release that the policy is compiled for, of the operator that the ``pack`` describes.
-    ``own_facts`` are those that Python has. ``wholes`` makes the pods of an object and of others.
+    ``documented`` is the kind of the documented release, of one of another release. ``is_unshaped``: the definition of
+    the release in force is not known. ``own_facts`` are those that Python has. ``wholes`` makes the pods of an object
+    and of others.
     """
 
     api: str
@@ -68,6 +70,8 @@ class KnownKind:
     others: Mapping[str, Foreign] = field(default_factory=dict)
     foreign: bool = False
     in_force: InForce = DOCUMENTED
+    documented: KnownKind | None = None
+    is_unshaped: bool = False
     pack: Pack = NO_PACK
     wholes: WholesOf | None = None
     facts: Mapping[str, Fact] = field(init=False, compare=False, repr=False)
@@ -169,9 +173,15 @@ class Kinds(Mapping[GroupVersionKind, KnownKind]):
 
         return Kinds(listed, compiled, self.preparations)
 
-    def with_rules(self, changes: Mapping[GroupVersionKind, KnownKind], compile_kind: Compile = _as_it_is) -> Kinds:
-        """These kinds, some of them with other rules, so that all are prepared anew."""
-        other = self.replaced({**self.listed, **changes}, compile_kind)
+    def with_rules(
+        self,
+        changes: Mapping[GroupVersionKind, KnownKind],
+        compile_kind: Compile = _as_it_is,
+        without: Collection[GroupVersionKind] = (),
+    ) -> Kinds:
+        """These kinds but for some, others with other rules, so that all are prepared anew."""
+        listed = {**self.listed, **changes}
+        other = self.replaced({gvk: each for gvk, each in listed.items() if gvk not in without}, compile_kind)
         other.preparations = Preparations()
         return other
 

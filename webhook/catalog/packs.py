@@ -1,8 +1,7 @@
-"""What a folder says of an API's operator: its name, its releases, and the definitions of later ones."""
+"""What a folder says of an API's operator: its name, its releases, and their definitions."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from webhook.admission.errors import CatalogError, Problem
 from webhook.catalog.kept import POLICIES
+from webhook.catalog.shapes import FORMS, Definition, forms
 from webhook.facts import FACTS
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 PACK: Final = "pack.yaml"
 TABLE: Final = "releases.json"
+FOLLOWED: Final = "follow.yaml"
+"""What `tools.follow` is told of the upstream. It changes no rule, and the digest does not cover it."""
 
 By = Literal["documented", "setting", "definitions"]
 
@@ -106,15 +108,15 @@ DOCUMENTED: Final = InForce()
 class PackFiles:
     """The files of an API's folder that describe its operator. What is read of them is remembered.
 
-    The folder may have ``releases.json`` (:mod:`webhook.policy.table`), and ``crds/<release>/<plural>.json``: the
-    definition from this release on.
+    The folder may have ``releases.json`` (:mod:`webhook.policy.table`), and ``forms/<plural>.jsonl``
+    (:mod:`webhook.catalog.shapes`).
     """
 
     def __init__(self, folder: Traversable, *, trusted: bool = True) -> None:
         self.folder = folder
         self.trusted = trusted
         self._table: Table | None = None
-        self._schemas: dict[str, dict[str, Mapping[str, Any]]] = {}
+        self._schemas: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
 
     def name(self, *file: str) -> str:
         """How problems name a file, or the folder: of a user's, with its whole path."""
@@ -141,28 +143,28 @@ class PackFiles:
             self._table = Table.parse(self.content(file), self.name(TABLE)) if file.is_file() else Table(alone, {})
         return self._table
 
-    def later(self, plural: str) -> Iterator[tuple[str, Traversable]]:
-        """The later definitions of a kind, from the oldest to the newest, each with the release that it begins with."""
-        folders = [each for each in entries(self.folder.joinpath("crds")) if each.is_dir() and _is_release(each.name)]
-        for folder in sorted(folders, key=lambda each: version(each.name)):
-            file = folder.joinpath(f"{plural}.json")
-            if file.is_file():
-                yield folder.name, file
+    def forms(self, plural: str) -> Iterator[tuple[str, Definition]]:
+        """The definitions of a kind, the oldest first, each with the release that it begins with.
 
-    def schemas(self, plural: str) -> Mapping[str, Mapping[str, Any]]:
-        """The schemas of a kind's later definitions (of the last version in each), by the release of each."""
+        Raises:
+            CatalogError: a line of the file is not a form.
+        """
+        file = self.folder.joinpath(FORMS, f"{plural}.jsonl")
+        return forms(self.content(file), self.name(FORMS, file.name)) if file.is_file() else iter(())
+
+    def schemas(self, plural: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """The schemas of a kind's definitions (of the last version in each), each with the release it begins with."""
         if plural not in self._schemas:
-            definitions = ((since, json.loads(self.content(file))) for since, file in self.later(plural))
-            self._schemas[plural] = {
-                since: definition["spec"]["versions"][-1]["schema"]["openAPIV3Schema"]
-                for since, definition in definitions
-            }
+            self._schemas[plural] = [
+                (since, definition["spec"]["versions"][-1]["schema"]["openAPIV3Schema"])
+                for since, definition in self.forms(plural)
+            ]
         return self._schemas[plural]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pack(Spec):
-    """An API's operator. The table of its releases and its later definitions are read when they are asked for."""
+    """An API's operator. The table of its releases and their definitions are read when they are asked for."""
 
     files: PackFiles = field(repr=False, compare=False)
 
@@ -238,29 +240,37 @@ class Pack(Spec):
         """Releases of the table that cannot be told apart."""
         return InForce(self.operator, releases, by, newest=self.table.newest if releases else "")
 
-    def later(self, plural: str) -> Iterator[tuple[str, Traversable]]:
-        """As :meth:`PackFiles.later`, of an API that has releases."""
-        return self.files.later(plural) if self.documented else iter(())
+    def definition(self, plural: str, in_force: InForce) -> tuple[str, Definition | None]:
+        """A kind's definition in a release, and the release that it begins with; None is that in ``crds``.
 
-    def definition(self, plural: str, in_force: InForce) -> bytes | None:
-        """The text of a kind's definition of a later release; None where that in ``crds`` is the last before it.
+        Of several releases, it is that of the last, which usually accepts most, and of an unknown one the newest, or
+        that in ``crds`` where an installed one replaces it. The release is "" where that in ``crds`` is used because no
+        other is known.
 
-        Of several releases, it is that of the last, which usually accepts most.
+        Raises:
+            CatalogError: the definitions cannot be read.
         """
-        last = None
-        for since, file in self.later(plural) if in_force.releases else ():
-            if version(since) <= version(in_force.releases[-1]):
-                last = file
-        return None if last is None else self.files.content(last)
+        if self.documented is None:
+            return "", None
+        if not in_force.releases and in_force.by == "definitions":
+            return self.documented, None
+        wanted, own = version(in_force.releases[-1] if in_force.releases else "head"), version(self.documented)
+        begins, last, of_own = "", None, ""
+        for since, definition in self.files.forms(plural):
+            place = version(since)
+            of_own = since if place <= own else of_own
+            begins, last = (since, definition) if place <= wanted else (begins, last)
+        if begins == of_own and (begins or wanted >= own):
+            return begins or self.documented, None
+        return begins, last
 
-    def since(self, plural: str, keys: Sequence[str]) -> str:
-        """The release from which on a kind has a field that the one in ``crds`` lacks; "" if none has it."""
-        schemas = self.files.schemas(plural) if self.documented else {}
-        return next((since for since, schema in schemas.items() if node_at(schema, keys) is not None), "")
-
-
-def _is_release(name: str) -> bool:
-    return _failure(version, name) is None
+    def releases_with(self, plural: str, keys: Sequence[str]) -> str:
+        """The range of the releases whose definition of a kind has a field; "" if none has it."""
+        schemas = self.files.schemas(plural) if self.documented else ()
+        having = [(since, node_at(schema, keys) is not None) for since, schema in schemas]
+        first = next((since for since, has in having if has), "")
+        gone = next((since for since, has in having if first and not has and version(since) > version(first)), "")
+        return f">={first} <{gone}" if gone else f">={first}" if first else ""
 
 
 def closest(name: str, known: Iterable[str]) -> str:

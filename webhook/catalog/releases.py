@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Final
+from typing import Any, Final
+
+import orjson
 
 from webhook import policy as policies  # its compiler is loaded when it is first used
+from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, Problem, SettingsError
+from webhook.catalog.fitting import of_other_release
 from webhook.catalog.kinds import NO_POLICY, KnownKind, PolicySource, facts_of
-from webhook.catalog.packs import InForce, Pack
-from webhook.manifests import documents
+from webhook.catalog.packs import InForce, Pack, closest
+from webhook.catalog.shapes import FORMS
 from webhook.policy import Policy, Reference
 from webhook.policy.problems import problem
 from webhook.policy.ranges import Range, version
-from webhook.schema import load_crd
+from webhook.schema import CRD, SchemaError, load_crd
+from webhook.schema.compare import lacks
 
 UNKNOWN: Final = "unknown"
 """The setting for a release that is not in the table."""
@@ -41,20 +46,40 @@ def chosen(packs: Mapping[str, Pack], settings: Iterable[tuple[str, str]]) -> di
 def _set(packs: Mapping[str, Pack], api: str, release: str) -> InForce:
     pack = packs.get(api)
     if pack is None or pack.documented is None:
-        known = ", ".join(sorted(name for name, each in packs.items() if each.documented))
-        raise ValueError(f'"{api[:60]}" is not an API with releases; use {known}')
+        known = sorted(name for name, each in packs.items() if each.documented)
+        raise ValueError(f'"{api[:60]}" is not an API with releases; {closest(api, known)}')
     return InForce(pack.operator, (), "setting") if release == UNKNOWN else pack.under(release)
 
 
-def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind, bytes]:
-    """A kind of another release, not compiled, and the text of its definition if the pack has another one."""
-    known = replace(known, in_force=in_force, policy=NO_POLICY)
-    content = known.pack.definition(known.plural, in_force)
-    if content is None:
+def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind | None, bytes]:
+    """A kind of another release, not compiled, and the text of its definition if that is not the documented one.
+
+    None is a kind whose version the release does not serve.
+
+    Raises:
+        CatalogError: the definition cannot be read.
+    """
+    documented = known.documented or known
+    known = replace(documented, in_force=in_force, policy=NO_POLICY, documented=documented)
+    since, definition = known.pack.definition(known.plural, in_force)
+    known = replace(known, is_unshaped=not since or in_force.is_older)
+    if definition is None:
         return known, b""
-    (crd,) = (load_crd(each.value, trusted=True) for each in documents.parse(content.decode(), known.plural))
-    version = crd.versions[known.gvk.version]
-    return replace(known, schema=version.schema, status=version.status, replicas=version.replicas), content
+    version = _crd(known, since, definition).versions.get(known.gvk.version)
+    content = orjson.dumps(definition, option=orjson.OPT_SORT_KEYS)
+    if version is None or not version.served:
+        return None, content
+    replicas = "" if known.is_unshaped else version.replicas
+    return replace(known, schema=version.schema, status=version.status, replicas=replicas), content
+
+
+def _crd(known: KnownKind, since: str, definition: Mapping[str, Any]) -> CRD:
+    try:
+        return load_crd(dict(definition), trusted=known.pack.trusted)
+    except SchemaError as error:
+        where = known.pack.files.name(FORMS, f"{known.plural}.jsonl")
+        found = [Problem(where, each.field, f"since {since}: {each.body()}") for each in error.errors]
+        raise CatalogError(found) from None
 
 
 def ranges(source: PolicySource) -> Iterator[str]:
@@ -113,6 +138,25 @@ def compiled(known: KnownKind) -> KnownKind:
         return replace(known, policy=reduce(joined, policies_of_sources, NO_POLICY))
     except ValueError as error:
         raise CatalogError([Problem(known.sources[-1].origin.source, "spec", str(error))]) from None
+
+
+def compiled_in(kinds: Mapping[GroupVersionKind, KnownKind], known: KnownKind) -> KnownKind:
+    """As :func:`compiled`, of one of the kinds of another release than the documented one.
+
+    Rules without a range are those of the documented release: another one may lack their fields, or those of kinds
+    that their facts read.
+    """
+    if any(is_otherwise_shaped(kind) for kind in kinds.values() if kind.api == known.api):
+        return of_other_release(known, kinds.values(), compiled)
+    return compiled(known)
+
+
+def is_otherwise_shaped(known: KnownKind) -> bool:
+    """Whether the release in force is older than the documented one, or its definition lacks fields of that one."""
+    releases, documented = known.in_force.releases, known.pack.documented
+    if releases and documented is not None and version(releases[-1]) < version(documented):
+        return True
+    return known.documented is not None and lacks(known.schema.raw, known.documented.schema.raw)
 
 
 def compiled_source(known: KnownKind, source: PolicySource) -> Policy:

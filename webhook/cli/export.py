@@ -112,8 +112,9 @@ def _tell(known: KnownKind, what: str, parts: list[str]) -> None:
 
 def _crd(known: KnownKind) -> dict[str, Any]:
     """The definition of a kind, of the release whose rules are exported."""
-    if later := known.pack.definition(known.plural, known.in_force):
-        return documents.parse(later.decode(), known.plural)[0].value
+    _, definition = known.pack.definition(known.plural, known.in_force)
+    if definition is not None:
+        return dict(definition)
     folder = known.pack.folder.joinpath("crds")
     for file in entries(folder):
         for document in documents.parse(content_of(file).decode(), file.name) if file.is_file() else ():

@@ -15,6 +15,7 @@ from webhook.engine.options import OBJECT_BUDGET
 from webhook.engine.review import Subject
 from webhook.ground.budget import Budget
 from webhook.policy import Path
+from webhook.policy.ranges import Range
 from webhook.schema import RULES_NOT_RUN, FieldError
 from webhook.schema.fielderror import OVERSIZED
 
@@ -84,7 +85,7 @@ def add_unknown_fields(subject: Subject, findings: Findings) -> None:
 
 def _is_unshaped(kind: KnownKind) -> bool:
     """Whether the definition of the release in force is not known, and none is installed or given."""
-    return kind.in_force.is_older and not kind.deviates
+    return kind.is_unshaped and not kind.deviates
 
 
 def _may_exist(kind: KnownKind, remark: str) -> str:
@@ -103,13 +104,13 @@ def relax(kind: KnownKind, findings: Findings) -> None:
 
     A newer one than all may accept more values: what says so becomes a warning. Of an older one no definition is known.
     """
-    is_older, is_newer = kind.in_force.is_older, kind.in_force.is_newer
-    if kind.deviates or not (is_older or is_newer):
+    is_unshaped, is_newer = _is_unshaped(kind), kind.in_force.is_newer and not kind.deviates
+    if not (is_unshaped or is_newer):
         return
     kept, relaxed = list[Cause](), list[Cause]()
     for each in findings.causes:
         of_schema = each.label == "schema" and not each.field.startswith("metadata")
-        (relaxed if of_schema and (is_older or each.reason in _MAY_WIDEN) else kept).append(each)
+        (relaxed if of_schema and (is_unshaped or each.reason in _MAY_WIDEN) else kept).append(each)
     findings.causes = kept
     if is_newer:
         findings.warnings += [Warn(each.field, f"{each.message}{_beyond(kind)}") for each in relaxed]
@@ -136,15 +137,15 @@ def _remarks(subject: Subject, findings: Findings, *, offline: bool) -> Iterator
 
 
 def _of_other_release(kind: KnownKind, place: str) -> str:
-    """That a field is in our definition and not in the installed one, or from which release on it exists."""
+    """That a field is in our definition and not in the installed one, or in which releases it exists."""
     try:
         keys = Path.parse(place).keys
     except ValueError:  # a definition has no field with such a name
         return ""
     field, pack = place.rpartition(".")[2], kind.pack
-    if kind.own is not None and keys in kind.own.differences.lost:
-        own = f"the definition of {pack.in_force}" if pack.documented else "Modelgate's definition"
+    having = pack.releases_with(kind.plural, keys)
+    releases = f"{pack.operator} {Range.parse(having).words(pack.releases)}" if having else str(kind.in_force)
+    if kind.own is not None and keys in kind.own.differences.lost and (not having or kind.in_force.may_hold(having)):
+        own = f"the definition of {releases}" if pack.documented else "Modelgate's definition"
         return f"; {own} has it, the installed one does not"
-    since = pack.since(kind.plural, keys)
-    setting = f"set releases.{kind.api}, or give --crds"
-    return f"; {field} is a field of {pack.operator} {since} and later: {setting}" if since else ""
+    return f"; {field} is a field of {releases}: set releases.{kind.api}, or give --crds" if having else ""

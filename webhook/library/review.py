@@ -176,6 +176,8 @@ def _reviewed(
     value = document.value
     gvk = kind_of(value)
     kind = loaded.find(gvk)
+    if why := stored.definitions.contested.get((gvk.group, gvk.kind)):
+        return ReviewedManifest(document, False, Decision(value), Decision(value), why)
     refusal = unserved(gvk, loaded, stored.definitions.crds, strict=strict_kinds)
     if refusal is not None:
         return ReviewedManifest(document, True, Decision(value), Decision(value, (refusal,)))

@@ -1,22 +1,33 @@
-"""Which CustomResourceDefinitions decide: those beside the files, and those among them if the files may say so."""
+"""Which CustomResourceDefinitions decide: those beside the files, and those among them if the files may say so.
+
+Where a source defines a kind in two ways, the definition in the folder nearest to all objects of the kind decides. If
+there is not one such folder, the kind is not judged, and all else is.
+"""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from webhook.admission.errors import CatalogError, Problem
 from webhook.catalog import Catalog, names_of
+from webhook.cli.output import say
 from webhook.library.apiserver import Definitions, is_definition, kind_of
 from webhook.manifests.documents import Document
 from webhook.schema.compare import without_texts
 
+Name = tuple[str, str]
+"""The group and the kind of a definition."""
+
 
 class Deciding(NamedTuple):
-    """``documents`` decide about objects. ``checked`` has the causes of all invalid definitions, and the valid ones of
-    ``documents``. ``remarks`` name the definitions among the files that do not decide.
+    """``documents`` decide about objects. ``checked`` has the causes of all invalid definitions, the valid ones of
+    ``documents``, and the kinds that are not judged. ``remarks`` name the definitions among the files that do not
+    decide.
     """
 
     documents: list[Document]
@@ -38,39 +49,105 @@ def deciding(
     neither the catalog, a definition given or in the view (``there``), nor one at the commit (``before``) has.
 
     Raises:
-        CatalogError: two definitions of one source define a kind in different ways.
+        CatalogError: two definitions given define a kind in different ways.
     """
-    about = {(gvk.group, gvk.kind) for gvk in (kind_of(each.value) for each in among)}
+    folders = dict[Name, set[PurePath]]()
+    for each in among:
+        gvk = kind_of(each.value)
+        folders.setdefault((gvk.group, gvk.kind), set()).add(PurePath(each.source).parent)
     parts = (given, there, among, before)
     given, there, among, before = ([each for each in part if is_definition(each.value)] for part in parts)
     named = {defined(each.value) for each in given}
     others = [[each for each in part if defined(each.value) not in named] for part in (there, before, among)]
-    is_trusted = options.commit is None and not options.untrusted
-    if problems := [each for part in (given, *(others if is_trusted else ())) for each in _twice(part, about)]:
-        raise CatalogError(problems)
-    if is_trusted:
-        decided = [*others[0], *others[2], *given]
-        return Deciding(decided, Definitions.among(decided), [])
-    known = [*others[0], *others[1], *given]
+    if problems := [each for each in _twice(given) if defined(each.definition.value) in folders]:
+        raise CatalogError([each.problem for each in problems])
+    contested = dict[Name, str]()
+    there, before, others_among = (_uncontested(part, folders, contested, options) for part in others)
+    if options.commit is None and not options.untrusted:
+        decided = [*there, *others_among, *given]
+        return Deciding(decided, _checked(decided, among, contested), [])
+    known = [*there, *before, *given]
     taken = {defined(each.value) for each in known} | {(gvk.group, gvk.kind) for gvk in catalog.kinds}
-    decided = [*(each for each in among if defined(each.value) not in taken), *known]
+    decided = [*(each for each in others_among if defined(each.value) not in taken), *known]
     left = [each for each in among if defined(each.value) in taken]
-    checked = Definitions.among([*left, *decided])
-    names = {defined(each.value) for each in decided}
-    checked = replace(checked, crds={name: crd for name, crd in checked.crds.items() if name in names})
-    return Deciding(decided, checked, _remarks(left, known, options))
+    contested = {name: why for name, why in contested.items() if name not in taken}
+    return Deciding(decided, _checked(decided, among, contested), _remarks(left, known, options))
 
 
-def _twice(definitions: Iterable[Document], about: Collection[tuple[str, str]]) -> Iterator[Problem]:
-    """The definitions of these kinds that are others than the first one of the kind, but for texts."""
-    first: dict[tuple[str, str], Document] = {}
+def _checked(decided: Sequence[Document], among: Sequence[Document], contested: Mapping[Name, str]) -> Definitions:
+    """All definitions, checked; those that decide define kinds."""
+    deciding_ones, names = {id(each) for each in decided}, {defined(each.value) for each in decided}
+    checked = Definitions.among([*(each for each in among if id(each) not in deciding_ones), *decided])
+    crds = {name: crd for name, crd in checked.crds.items() if name in names}
+    return replace(checked, crds=crds, contested=contested)
+
+
+def _uncontested(
+    definitions: Sequence[Document],
+    folders: Mapping[Name, Collection[PurePath]],
+    contested: dict[Name, str],
+    options: argparse.Namespace,
+) -> list[Document]:
+    """The definitions of one source without those of kinds that it defines in several ways, which are noted.
+
+    ``folders`` are those of the objects of each kind. A definition that is nearer to all of them than others stays.
+    """
+    by_name, others = dict[Name, list[Document]](), dict[Name, _Other]()
     for each in definitions:
-        name = defined(each.value)
-        other = first.setdefault(name, each)
-        if other is not each and name in about and _schemas(other.value) != _schemas(each.value):
-            where = f"{other.source}:{other.line}"
-            text = f"{name[1]} has another definition in {where}: exclude one of the files, or give one by --crds"
-            yield Problem(f"{each.source}:{each.line}", "", text)
+        by_name.setdefault(defined(each.value), []).append(each)
+    for other in _twice(definitions):
+        others.setdefault(defined(other.definition.value), other)
+    for name, found in others.items():
+        nearest = _nearest(by_name[name], folders.get(name, ()))
+        by_name[name] = [] if nearest is None else [nearest]
+        if nearest is None:
+            contested.setdefault(name, found.text)
+        elif options.verbose:
+            text = f"this definition of {name[1]} decides: it is nearest to the objects"
+            say(f"{_place(nearest)}: {text}", sys.stderr)
+    return [each for of_kind in by_name.values() for each in of_kind]
+
+
+def _nearest(definitions: Sequence[Document], folders: Collection[PurePath]) -> Document | None:
+    """The one definition that shares the deepest folder with the objects in these folders; None if there is not one."""
+    below = dict[PurePath, list[Document]]()
+    for each in definitions:
+        folder = PurePath(each.source).parent
+        for above in (folder, *folder.parents):
+            below.setdefault(above, []).append(each)
+    found = [next((below[each] for each in (folder, *folder.parents) if each in below), ()) for folder in folders]
+    first = next(iter(found), ())
+    return first[0] if len(first) == 1 and all(len(each) == 1 and each[0] is first[0] for each in found) else None
+
+
+class _Other(NamedTuple):
+    """A definition, and the place of another one of its kind that differs."""
+
+    definition: Document
+    place: str
+
+    @property
+    def text(self) -> str:
+        return f"two definitions, {self.place} and {_place(self.definition)}: exclude one, or give one by --crds"
+
+    @property
+    def problem(self) -> Problem:
+        kind = defined(self.definition.value)[1]
+        text = f"{kind} has another definition in {self.place}: exclude one of the files, or give one by --crds"
+        return Problem(_place(self.definition), "", text)
+
+
+def _place(document: Document) -> str:
+    return f"{document.source}:{document.line}"
+
+
+def _twice(definitions: Iterable[Document]) -> Iterator[_Other]:
+    """The definitions that are others than the first one of their kind, but for texts."""
+    first: dict[Name, Document] = {}
+    for each in definitions:
+        other = first.setdefault(defined(each.value), each)
+        if other is not each and _schemas(other.value) != _schemas(each.value):
+            yield _Other(each, _place(other))
 
 
 def _schemas(definition: Mapping[str, Any]) -> object:
@@ -89,6 +166,6 @@ def _remarks(left: Sequence[Document], known: Collection[Document], options: arg
     return [Problem(f"{each.source}:{each.line}", "", text) for each in left if each.value not in same]
 
 
-def defined(definition: Mapping[str, Any]) -> tuple[str, str]:
+def defined(definition: Mapping[str, Any]) -> Name:
     """The group and the kind of a definition, as far as it names them."""
     return names_of(definition)[:2]

@@ -211,7 +211,10 @@ class Files:
     def objects(self) -> Iterator[StoredObject]:
         judged = False
         for document in self._documents:
-            known = self._known(document)
+            known, gvk = self._known(document), kind_of(document.value)
+            if why := self._contested.get((gvk.group, gvk.kind)):
+                self.skipped[f"objects of kind {gvk.kind} ({why})"] += 1
+                continue
             if known is None:
                 self.skipped["objects of kinds without rules"] += not is_definition(document.value)
                 continue
@@ -232,7 +235,7 @@ class Files:
     def _under_definitions(self, options: argparse.Namespace, rules: Ruling) -> Ruling:
         """The rules by the valid definitions among the files."""
         found = deciding(options, read_definitions(options.crds), (), self._documents, (), rules.shipped)
-        refused = found.checked.refused
+        refused, self._contested = found.checked.refused, found.checked.contested
         for number, each in {id(each): each for each in (*found.documents, *self._documents)}.items():
             for cause in refused.get(number, ()):
                 self.problems.append(Problem(f"{each.source}:{each.line}", cause.field, cause.message))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,11 +26,13 @@ def is_definition(value: Mapping[str, Any]) -> bool:
 class Definitions:
     """``crds`` are the valid definitions, by group and kind. The last one of a kind counts.
 
-    ``refused`` are the causes of each invalid definition, by the identity of its document.
+    ``refused`` are the causes of each invalid definition, by the identity of its document. ``contested`` says why
+    objects of a kind are not judged: it is defined in several ways.
     """
 
     crds: Mapping[tuple[str, str], CRD]
     refused: Mapping[int, tuple[Cause, ...]]
+    contested: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @classmethod
     def among(cls, documents: Iterable[Document]) -> Definitions:
