@@ -20,7 +20,7 @@ _NAME: Final = rf"(?:{'|'.join(PACKAGES)})"
 _IMPORT: Final = re.compile(rf"^(\s*(?:from|import) )({_NAME})(?=[. ])", re.MULTILINE)
 _TEXT: Final = re.compile(rf'(?<=")({_NAME}\.[a-z_.]+)(?=")')
 """A module that is imported by its name as a text."""
-_KEPT: Final = {"__pycache__", ".compiled"}
+_KEPT: Final = {"__pycache__", ".compiled", "follow.yaml"}
 
 
 def inside(text: str) -> str:

@@ -95,7 +95,7 @@ def test_what_is_valid_by_the_installed_definition_is_accepted(loaded: Catalog) 
 def test_what_the_installed_definition_refuses_is_refused(loaded: Catalog) -> None:
     later, _ = with_installed(loaded, [changed("AIMService", a_later_aim)])
     causes = {str(cause) for cause in decided(later, "AIMService", {"aimImageName": "llama"}).causes}
-    remark = "Modelgate's definition has it, the installed one does not"
+    remark = "the definition of AIM 0.2.0-rc1 has it, the installed one does not"
     assert causes == {"spec.model: Required value", f"spec.aimImageName: unknown field; {remark}"}
 
 

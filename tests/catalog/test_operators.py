@@ -293,9 +293,12 @@ def test_the_head_is_older_than_the_releases_after_all_that_are_known(release: s
     assert "XX202 >=1.5.0" not in rules(loaded_with(folder, "head"))
 
 
-def test_an_api_without_releases_cannot_be_set() -> None:
-    with pytest.raises(SettingsError, match='"llmaz" is not an API with releases; use llmkube'):
-        catalog.load(settings=Settings(releases=(("llmaz", "1.0"),)))
+def test_an_api_without_releases_cannot_be_set(folder: Path) -> None:
+    file = folder / "plain" / "crds" / "gadgets.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(definition({}, kind="Gadget")))
+    with pytest.raises(SettingsError, match='"plain" is not an API with releases; use one of example'):
+        catalog.load(folder, Settings(releases=(("plain", "1.0"),)))
 
 
 @pytest.mark.parametrize(
@@ -360,7 +363,7 @@ def test_the_table_is_read_only_where_a_definition_of_the_group_is_given(
 ) -> None:
     monkeypatch.setattr("webhook.policy.table.Table.parse", lambda *_: pytest.fail("the table is read"))
     anew = catalog.load(ROOT / "policies") if loaded is None else loaded
-    same, deviations = with_installed(anew, [changed("AIMService", lambda _: None)])
+    same, deviations = with_installed(anew, [definition({})])
     assert same is anew
     assert not deviations
 

@@ -20,6 +20,7 @@ import yaml
 from tests.conformance import objects, pods
 from tests.conformance.tables import read
 from tests.conformance.upstream import upstream_cases
+from tests.conformance.upstream_llmkube import is_llmkube, llmkube_cases
 
 HERE = Path(__file__).parent
 Op = Callable[[dict[str, Any]], str | None]
@@ -56,6 +57,8 @@ def load_skips() -> Mapping[str, str]:
 
 def read_cases(path: Path) -> list[dict[str, Any]]:
     document = read(path, _special)
+    if is_llmkube(document):
+        return list(llmkube_cases(document))
     if document.get("format") == pods.FORMAT:
         return pods.pods_cases(document)
     if document.get("format") == objects.FORMAT:

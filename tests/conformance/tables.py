@@ -41,8 +41,10 @@ def read(path: Path, object_hook: Callable[[dict[str, Any]], Any] | None = None)
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file is a table: it has cases, or groups of them."""
-    document = read(path)
+    """Whether a file is a table: it has cases, or groups of them, or is a list of cases."""
+    document: Any = read(path)
+    if isinstance(document, list):
+        return bool(document) and all(isinstance(each, dict) and "id" in each for each in document)
     return "cases" in document or "groups" in document
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from webhook.schema.compare import compare, is_same
+from webhook.schema.compare import compare, is_same, lacks
 
 
 def spec(**properties):
@@ -27,6 +27,22 @@ def test_a_path_stands_for_everything_below_it():
     assert found.lost == {("spec", "a"), ("spec", "c", "*", "spec", "d")}
     assert found.new == {("spec", "c", "*", "spec", "e")}
     assert not found.widened
+
+
+@pytest.mark.parametrize(
+    ("theirs", "lacking"),
+    [
+        (spec(a=TEXT, c={"type": "array", "items": spec(d=TEXT)}), False),
+        (spec(a=TEXT, b=TEXT, c={"type": "array", "items": spec(d=TEXT, e=TEXT)}), False),
+        (spec(c={"type": "array", "items": spec(d=TEXT)}), True),
+        (spec(a=TEXT, c={"type": "array", "items": spec(e=TEXT)}), True),
+        (spec(a=TEXT, c={"type": "array", "items": {"x-kubernetes-preserve-unknown-fields": True}}), False),
+        ({"type": "object"}, True),
+    ],
+)
+def test_what_lacks_fields_has_lost_some(theirs, lacking):
+    ours = spec(a=TEXT, c={"type": "array", "items": spec(d=TEXT)})
+    assert lacks(theirs, ours) == lacking == bool(compare(ours, theirs).lost)
 
 
 @pytest.mark.parametrize(

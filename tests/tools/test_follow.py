@@ -170,7 +170,7 @@ def test_a_repository_without_a_working_tree_is_read_too(world: World, tmp_path:
     world.follow()
     table = world.table
     world.git("clone", "-q", "--bare", ".", str(tmp_path / "-bare"))
-    code = main(["--api", "example", "--", str(tmp_path / "-bare")], tmp_path / "upstreams", tmp_path / "policies")
+    code = main(["--api", "example", "--", str(tmp_path / "-bare")], tmp_path / "policies")
     assert (code, world.table) == (0, table)
 
 

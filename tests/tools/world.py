@@ -113,7 +113,7 @@ NEW = changed(TEXTS, colour={"type": "string", "enum": ["red"], "description": "
 
 @dataclass
 class World:
-    """A repository, and folders of policies and of what is followed; the methods change them."""
+    """A repository, and a folder of policies; the methods change them."""
 
     folder: Path
     capture: pytest.CaptureFixture[str]
@@ -128,7 +128,7 @@ class World:
 
     @property
     def file(self) -> Path:
-        return self.folder / "upstreams" / "example.yaml"
+        return self.api / "follow.yaml"
 
     @property
     def what(self) -> Upstream:
@@ -161,15 +161,14 @@ class World:
 
     def follow(self, *options: str) -> tuple[int, str, str]:
         """The exit code, what is printed, and the errors."""
-        arguments = [str(self.repository), "--api", "example", *options]
-        code = main(arguments, self.folder / "upstreams", self.folder / "policies")
+        code = main([str(self.repository), "--api", "example", *options], self.folder / "policies")
         return code, *self.capture.readouterr()
 
 
 def made_world(tmp_path: Path, capture: pytest.CaptureFixture[str]) -> World:
     """An upstream with the releases 1.0.0, 1.1.0 and 1.2.0, and policies of the first one, without a table."""
     found = World(tmp_path, capture)
-    for folder in (found.repository, found.api / "crds", found.api / "cases", found.file.parent):
+    for folder in (found.repository, found.api / "crds", found.api / "cases"):
         folder.mkdir(parents=True)
     (found.api / "crds" / "widgets.yaml").write_text(yaml.safe_dump(WIDGETS))
     (found.api / "widget.yaml").write_text(POLICY)

@@ -17,25 +17,26 @@ from tools.follow.draft import drafts
 from tools.follow.following import TABLE, follow
 from webhook import catalog
 from webhook.admission.errors import LoadError
+from webhook.catalog import Catalog
 from webhook.cli.output import say
 
 POLICIES: Final = Path(__file__).parents[2] / "policies"
 
 
-def main(argv: list[str] | None = None, upstreams: Path = upstream.FOLDER, policies: Path = POLICIES) -> int:
-    """The exit code. ``upstreams`` and ``policies`` are the folders of what it reads and writes."""
-    options = _parser(upstreams).parse_args(argv)
-    file, folder = upstreams / f"{options.api}.yaml", policies / options.api
+def main(argv: list[str] | None = None, policies: Path = POLICIES) -> int:
+    """The exit code. ``policies`` is the folder of the built-in packs."""
+    options = _parser(policies).parse_args(argv)
+    folder = _folder(options.api, policies)
     try:
-        following = follow(options.repository, upstream.read(file), folder)
+        following = follow(options.repository, upstream.read(folder / upstream.FILE), folder)
         steps, watches = following.steps(options.since), following.looked_at(options.looked)
         (folder / TABLE).write_text(following.table())
-        upstream.write(file, watches)
+        upstream.write(folder / upstream.FILE, watches)
         written = [*drafts(folder, following.definitions)]
         for draft, text in written:
             draft.parent.mkdir(exist_ok=True)
             draft.write_text(text)
-        loaded = catalog.load(None if policies == POLICIES else policies)  # ranges may name the new releases
+        loaded = _loaded(folder, policies)  # ranges may name the new releases
         for line in following.lines(steps, watches, loaded):
             say(line)
         for draft, _ in written:
@@ -49,12 +50,28 @@ def main(argv: list[str] | None = None, upstreams: Path = upstream.FOLDER, polic
     return 2 if following.problems else int(bool(steps) or any(each.lookAt for each in watches))
 
 
-def _parser(upstreams: Path) -> argparse.ArgumentParser:
+def _folder(api: str, policies: Path) -> Path:
+    """The folder of a pack: a built-in one by its name, another one by its path."""
+    return policies / api if (policies / api).is_dir() else Path(api).resolve()
+
+
+def _loaded(folder: Path, policies: Path) -> Catalog:
+    """The built-in packs, and the one that is followed.
+
+    Raises:
+        LoadError: a pack has mistakes.
+    """
+    built_in = None if policies == POLICIES else policies
+    return catalog.load(built_in, packs=[] if folder.parent == policies else [folder])
+
+
+def _parser(policies: Path) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.follow", description=__doc__)
-    known = sorted(each.stem for each in upstreams.glob("*.yaml"))
+    known = sorted(each.parent.name for each in policies.glob(f"*/{upstream.FILE}"))
     add = parser.add_argument
     add("repository", type=Path, metavar="REPOSITORY", help="a clone of the upstream, with its tags")
-    add("--api", choices=known, default=known[0], help="the API (default %(default)s)")
+    text = f"its pack: {', '.join(known)}, or the path of a folder with {upstream.FILE}"
+    add("--api", metavar="PACK", required=True, help=text)
     add("--since", metavar="RELEASE", help="print what is new after this release, not only what the table lacks")
     add("--looked", metavar="FUNCTION", action="append", default=[], help="you looked at this function; repeatable")
     return parser

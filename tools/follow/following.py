@@ -29,7 +29,8 @@ class Following:
     """``releases`` are those that can be read, the oldest first, with their ``definitions`` by name.
 
     ``known``: the releases of the table that is there. ``problems``: why other releases are left out. ``strangers`` are
-    definitions that are neither followed nor among the others, each with its first release.
+    definitions that are neither followed nor among the others, each with its first release. ``described`` is the commit
+    of which the rules are true, if that is not the newest release.
     """
 
     folder: Path
@@ -39,6 +40,7 @@ class Following:
     definitions: Mapping[str, Mapping[str, Defined]]
     problems: Sequence[Problem]
     strangers: Mapping[str, str]
+    described: Release | None = None
     watcher: Watcher = field(default_factory=Watcher)
 
     def table(self) -> str:
@@ -71,7 +73,7 @@ class Following:
         if strange := set(accepted) - watched:
             _fail(f"--looked {min(strange)}: use one of {', '.join(sorted(watched))}")
         return [
-            self.watcher.looked_at(each, self.releases, accepted=each.function in accepted)
+            self.watcher.looked_at(each, self.releases, self.described, accepted=each.function in accepted)
             for each in self.what.watches
         ]
 
@@ -127,7 +129,8 @@ def follow(repository: Path, what: Upstream, folder: Path) -> Following:
     found: list[Release] = []
     definitions: dict[str, Mapping[str, Defined]] = {}
     problems: list[Problem] = []
-    for release in releases(opened(repository), what.tags, what.since):
+    opened_repository = opened(repository)
+    for release in releases(opened_repository, what):
         try:
             definitions[release.name] = reader.of(release)
             found.append(release)
@@ -138,7 +141,8 @@ def follow(repository: Path, what: Upstream, folder: Path) -> Following:
     if lost or not found:
         message = f"the table has {', '.join(lost)}, which cannot be read of {repository}: fetch all tags"
         raise SettingsError([*problems, Problem("", "", message)])
-    return Following(folder, what, known, found, definitions, problems, reader.unknown)
+    described = Release(what.described, opened_repository.commit(what.described)) if what.described else None
+    return Following(folder, what, known, found, definitions, problems, reader.unknown, described)
 
 
 def _fail(message: str) -> NoReturn:

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, NoReturn
 
+from tools.follow.upstream import Upstream
 from webhook.admission.errors import Problem, SettingsError
 from webhook.cli.input.repository import Commit, Entry, Repository
 from webhook.policy.ranges import Version, version
@@ -17,6 +18,7 @@ from webhook.policy.ranges import Version, version
 _LARGEST: Final = 4 << 20
 """Bytes of a file. An API server takes requests of 3 MiB."""
 _RELEASED: Final = re.compile(r"[0-9]+(\.[0-9]+)+")
+_CANDIDATE: Final = re.compile(r"[0-9]+(\.[0-9]+)+(-rc\.?[0-9]+)?")
 _LONGEST: Final = 50
 """Characters of a version."""
 
@@ -68,27 +70,30 @@ def opened(folder: Path) -> Repository:
     return Repository(top, top)
 
 
-def releases(repository: Repository, prefixes: Sequence[str], since: str) -> list[Release]:
-    """The releases from one on, the oldest first; HEAD is the last one if no release has it.
+def releases(repository: Repository, what: Upstream) -> list[Release]:
+    """The releases that count, the oldest first; HEAD is the last one if no release has it, and all later ones count.
 
-    Only a tag that is a prefix and a version is a release: others, and candidates, are not.
+    Only a tag that is a prefix and a version is a release: others are not, and candidates only where they count.
 
     Raises:
         SettingsError: there is no release, two tags are the same version, or Git cannot read them.
     """
+    form, prefixes = _CANDIDATE if what.candidates else _RELEASED, what.tags
+    first, last = version(what.since), version(what.until or "head")
     found: dict[Version, Release] = {}
     for line in _said(repository, ["for-each-ref", "--format=%(objectname) %(refname:strip=2)", "refs/tags"]):
         identity, _, tag = line.partition(" ")
         name = next((tag.removeprefix(each) for each in prefixes if tag.startswith(each)), "")
-        if _RELEASED.fullmatch(name) and len(name) <= _LONGEST and version(name) >= version(since):
+        if form.fullmatch(name) and len(name) <= _LONGEST and first <= version(name) <= last:
             release = Release(name, _commit(repository, identity, tag))
             other = found.setdefault(version(name), release)
             if other.commit.id != release.commit.id:
                 _fail(f"the tags {other.commit.name} and {tag} are one version, but different commits")
     if not found:
-        _fail(f"no tag of {repository.top} is {' or '.join(prefixes)} with a version from {since} on: fetch its tags")
+        names = " or ".join(prefixes)
+        _fail(f"no tag of {repository.top} is {names} with a version from {what.since} on: fetch its tags")
     ordered = [found[each] for each in sorted(found)]
-    return [*ordered, *_head(repository, ordered[-1])]
+    return ordered if what.until else [*ordered, *_head(repository, ordered[-1])]
 
 
 def _commit(repository: Repository, identity: str, tag: str) -> Commit:

@@ -1,6 +1,6 @@
-"""What is followed of an upstream: ``tools/follow/<api>.yaml``.
+"""What is followed of an upstream: ``follow.yaml`` in the folder of its pack.
 
-It is not beside the policies: a gate does not read it, and what the gate's digest covers must not change with it.
+A gate does not read it, and the digest of the policies does not cover it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from webhook.manifests.documents import parse
 from webhook.policy.problems import problems
 from webhook.policy.ranges import version
 
-FOLDER: Final = Path(__file__).parent
+FILE: Final = "follow.yaml"
 _WATCHES: Final = "\nwatches:\n"
 
 Text = Annotated[str, StringConstraints(min_length=1)]
@@ -34,9 +34,9 @@ class _Model(BaseModel):
 
 
 class Watch(_Model):
-    """A Go function on which rules depend.
+    """A Go function, constant or variable on which rules depend.
 
-    ``function`` is ``Name``, or ``Type.Name`` of a method. ``sha256`` is of its text at the release at which it was
+    ``function`` is its ``Name``, or ``Type.Name`` of a method. ``sha256`` is of its text at the release at which it was
     last looked at; a watch without it is new. ``lookAt`` is the release since which the text is another one: then it is
     not known whether the rules are still true.
     """
@@ -52,21 +52,33 @@ class Watch(_Model):
 
 
 class Upstream(_Model):
-    """``tags``: what stands before the version in the tags of releases; ``since`` is the first release that counts.
+    """``tags``: what stands before the version in the tags of releases; ``since`` is the first release that counts, and
+    ``until`` the last one, where later ones have none of the kinds. ``candidates``: those count, too.
 
     ``crds``, ``samples``: globs of files. ``definitions``: the names of those that the operator installs itself, and
-    always; ``others`` are those that do not matter, with ``*``.
+    always; ``others`` are those that do not matter, with ``*``. ``schema``: the codes whose claim is in a definition
+    alone, so that its changes name them; each other code of the API has a watch. ``described``: the commit of which the
+    rules are true, where that is not the newest release; what a function is there counts as looked at.
     """
 
     apiVersion: Literal["modelgate.dev/v1alpha1"]  # noqa: N815 - the spelling of Kubernetes documents
     kind: Literal["Upstream"]
     tags: Annotated[list[str], Field(min_length=1)]
     since: Annotated[str, AfterValidator(_release)]
+    until: Annotated[str, AfterValidator(_release)] | None = None
+    candidates: bool = False
+    described: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")] | None = None
     crds: Annotated[list[Text], Field(min_length=1)]
     definitions: Annotated[list[Text], Field(min_length=1)]
     others: list[Text] = []
     samples: list[Text] = []
+    of_schema: list[Text] = Field([], alias="schema")
     watches: list[Watch] = []
+
+    @property
+    def codes(self) -> frozenset[str]:
+        """The codes that something is known to decide."""
+        return frozenset(self.of_schema).union(*(each.codes for each in self.watches))
 
 
 def read(file: Path) -> Upstream:

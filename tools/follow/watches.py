@@ -8,7 +8,7 @@ from difflib import unified_diff
 from hashlib import sha256
 from itertools import pairwise
 
-from tools.follow.golang import Function, functions
+from tools.follow.golang import Function, functions, values
 from tools.follow.history import Release
 from tools.follow.upstream import Watch
 from webhook.admission.errors import Problem, SettingsError
@@ -64,20 +64,25 @@ class Watcher:
             raise SettingsError([Problem(f"{release.commit.name}:{watch.file}", "", message)])
         return found[0].text if found else None
 
-    def looked_at(self, watch: Watch, releases: Sequence[Release], *, accepted: bool) -> Watch:
+    def looked_at(
+        self, watch: Watch, releases: Sequence[Release], described: Release | None = None, *, accepted: bool
+    ) -> Watch:
         """The watch after the newest release: marked if the text is not the one that was looked at.
 
-        It is looked at if the watch is new, or if it is ``accepted``. A mark stays until then.
+        It is looked at if it is ``accepted``, or if the watch is new: then as it is ``described``. A mark stays until
+        then.
 
         Raises:
             SettingsError: a text to look at is not there, or cannot be read.
         """
         text = self.text(watch, releases[-1])
         if accepted or watch.sha256 is None:
-            if text is None:
+            place = described if described and not accepted else releases[-1]
+            seen = self.text(watch, place)
+            if seen is None:
                 message = f"{watch.function} is not there: name where it is now, or remove the watch"
-                raise SettingsError([Problem(f"{releases[-1].commit.name}:{watch.file}", "", message)])
-            return watch.model_copy(update={"sha256": _digest(text), "lookAt": None})
+                raise SettingsError([Problem(f"{place.commit.name}:{watch.file}", "", message)])
+            watch = watch.model_copy(update={"sha256": _digest(seen), "lookAt": None})
         if watch.lookAt or _digest(text) == watch.sha256:
             return watch
         return watch.model_copy(update={"lookAt": self._since(watch, releases)})
@@ -95,7 +100,8 @@ class Watcher:
         entries = release.entries([file])
         for entry in (each for each in entries if each.id not in self._read):
             for _, content in release.read([entry]):
-                self._read[entry.id] = list(functions(content.decode(errors="replace")))
+                text = content.decode(errors="replace")
+                self._read[entry.id] = [*functions(text), *values(text)]
         return [function for entry in entries for function in self._read[entry.id]]
 
 

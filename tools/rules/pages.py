@@ -32,7 +32,7 @@ def made_pages(catalog: Catalog) -> Iterator[tuple[Path, str]]:
 
 def _tables(api: str, catalog: Catalog) -> str:
     folder = ROOT / "policies" / api
-    files = sorted({*folder.glob("*.yaml")} - {folder / "pack.yaml"})
+    files = sorted({*folder.glob("*.yaml")} - {folder / "pack.yaml", folder / "follow.yaml"})
     found = [parse_policy(document) for file in files for document in documents.read(file)]
     operator, heard = catalog.packs[api].operator, _heard(api, catalog)
     parts = (part for policy in found for part in _of_policy(policy, operator, heard))

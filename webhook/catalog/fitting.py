@@ -1,4 +1,4 @@
-"""Fit a kind to another definition than the catalog's: to an installed one, or to that of an older release.
+"""Fit a kind to another definition than the catalog's: to an installed one, or to that of another release.
 
 A rule needs its fields: without one of them, in its own kind or where its facts read another, it is not applied.
 Whether it holds for the values of an object is decided with each object (:mod:`webhook.catalog.applies`).
@@ -40,16 +40,19 @@ class Fit:
         return cls(replace(known, schema=schema, own=Own(rules, own, schema, differences)), differences)
 
 
-def of_older_release(
+def of_other_release(
     known: KnownKind, kinds: Iterable[KnownKind], compiled: Callable[[KnownKind], KnownKind]
 ) -> KnownKind:
-    """A kind of a release before the documented one, with the rules that its definition has fields for.
+    """A kind of another release than the documented one, with the rules that its definition has fields for.
 
-    ``kinds`` are those of this release.
+    ``kinds`` are those of this release, of which only those that its facts read are compared.
     """
     documented = known.documented or known
     with_rules = replace(compiled(with_all_fields(known)), schema=documented.schema)
-    fits = {each.gvk: _fit(each) for each in kinds if each.api == known.api and _differs(each)}
+    rules = Dependences(Kind(known.gvk.group, known.gvk.kind), with_rules.policy)
+    read = {kind for name in with_rules.facts for kind, _ in rules.inputs(name)} - {rules.kind}
+    around = (kind for kind in kinds if Kind(kind.gvk.group, kind.gvk.kind) in read)
+    fits = {kind.gvk: _fit(kind) for kind in around if _differs(kind)}
     if _differs(known):
         fits[known.gvk] = Fit.of(with_rules, known.schema)
     return applicable(with_rules, fits)

@@ -20,10 +20,10 @@ from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, LoadError, Problem
 from webhook.catalog.fitting import with_all_fields
 from webhook.catalog.kinds import KnownKind, PolicySource, kinds_of
-from webhook.catalog.packs import PACK, TABLE, InForce, Pack
+from webhook.catalog.packs import FOLLOWED, PACK, TABLE, InForce, Pack
 from webhook.catalog.releases import (
     compiled_source,
-    is_before_documented,
+    is_otherwise_shaped,
     joined,
     needed_releases,
     ranges,
@@ -71,7 +71,7 @@ class Loaded:
         """The names and texts of the files in an API's folder or one below it, which the digest covers."""
         folder = pack.folder.joinpath(*below)
         for file in entries(folder) if folder.is_dir() else ():
-            if file.name.endswith((".yaml", ".json")) and file.name != TABLE:
+            if file.name.endswith((".yaml", ".json")) and file.name not in (TABLE, FOLLOWED):
                 content = pack.files.content(file)
                 name = "/".join((pack.folder.name, *below, file.name))
                 self.digest.update(f"{name}\0{len(content)}\0".encode() + content)
@@ -253,7 +253,7 @@ def _of_other_releases(known: KnownKind, source: PolicySource) -> Iterator[Probl
         other, _ = released(known, in_force)
         try:
             if other is not None:
-                compiled_source(with_all_fields(other) if is_before_documented(other) else other, source)
+                compiled_source(with_all_fields(other) if is_otherwise_shaped(other) else other, source)
         except CatalogError as error:
             yield from (replace(each, message=f"under {in_force}: {each.message}") for each in error.problems)
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 PACK: Final = "pack.yaml"
 TABLE: Final = "releases.json"
+FOLLOWED: Final = "follow.yaml"
+"""What `tools.follow` is told of the upstream. It changes no rule, and the digest does not cover it."""
 
 By = Literal["documented", "setting", "pin", "definitions"]
 
@@ -249,14 +251,17 @@ class Pack(Spec):
     def definition(self, plural: str, in_force: InForce) -> tuple[str, Definition | None]:
         """A kind's definition in a release, and the release that it begins with; None is that in ``crds``.
 
-        Of several releases, it is that of the last, which usually accepts most, and of an unknown one the newest. The
-        release is "" where that in ``crds`` is used because no other is known.
+        Of several releases, it is that of the last, which usually accepts most, and of an unknown one the newest, or
+        that in ``crds`` where an installed one replaces it. The release is "" where that in ``crds`` is used because no
+        other is known.
 
         Raises:
             CatalogError: the definitions cannot be read.
         """
         if self.documented is None:
             return "", None
+        if not in_force.releases and in_force.by == "definitions":
+            return self.documented, None
         wanted, own = version(in_force.releases[-1] if in_force.releases else "head"), version(self.documented)
         begins, last, of_own = "", None, ""
         for since, definition in self.files.forms(plural):

@@ -12,15 +12,16 @@ import orjson
 from webhook import policy as policies  # its compiler is loaded when it is first used
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, Problem, SettingsError
-from webhook.catalog.fitting import of_older_release
+from webhook.catalog.fitting import of_other_release
 from webhook.catalog.kinds import NO_POLICY, KnownKind, PolicySource, facts_of
-from webhook.catalog.packs import By, InForce, Pack
+from webhook.catalog.packs import By, InForce, Pack, closest
 from webhook.catalog.settings import fact_of
 from webhook.catalog.shapes import FORMS
 from webhook.policy import Policy, Reference
 from webhook.policy.problems import problem
 from webhook.policy.ranges import Range, version
 from webhook.schema import CRD, SchemaError, load_crd
+from webhook.schema.compare import lacks
 
 UNKNOWN: Final = "unknown"
 """The setting for a release that is not in the table."""
@@ -46,8 +47,8 @@ def chosen(packs: Mapping[str, Pack], settings: Iterable[tuple[str, str]], by: B
 def _set(packs: Mapping[str, Pack], api: str, release: str, by: By) -> InForce:
     pack = packs.get(api)
     if pack is None or pack.documented is None:
-        known = ", ".join(sorted(name for name, each in packs.items() if each.documented))
-        raise ValueError(f'"{api[:60]}" is not an API with releases; use {known}')
+        known = sorted(name for name, each in packs.items() if each.documented)
+        raise ValueError(f'"{api[:60]}" is not an API with releases; {closest(api, known)}')
     return InForce(pack.operator, (), by) if release == UNKNOWN else pack.under(release, by)
 
 
@@ -144,17 +145,20 @@ def compiled(known: KnownKind) -> KnownKind:
 def compiled_in(kinds: Mapping[GroupVersionKind, KnownKind], known: KnownKind) -> KnownKind:
     """As :func:`compiled`, of one of the kinds of another release than the documented one.
 
-    Rules without a range are those of the documented release: an older one may lack their fields.
+    Rules without a range are those of the documented release: another one may lack their fields, or those of kinds
+    that their facts read.
     """
-    if not is_before_documented(known):
-        return compiled(known)
-    return of_older_release(known, kinds.values(), compiled)
+    if any(is_otherwise_shaped(kind) for kind in kinds.values() if kind.api == known.api):
+        return of_other_release(known, kinds.values(), compiled)
+    return compiled(known)
 
 
-def is_before_documented(known: KnownKind) -> bool:
-    """Whether the release in force is older than the documented one."""
+def is_otherwise_shaped(known: KnownKind) -> bool:
+    """Whether the release in force is older than the documented one, or its definition lacks fields of that one."""
     releases, documented = known.in_force.releases, known.pack.documented
-    return bool(releases) and documented is not None and version(releases[-1]) < version(documented)
+    if releases and documented is not None and version(releases[-1]) < version(documented):
+        return True
+    return known.documented is not None and lacks(known.schema.raw, known.documented.schema.raw)
 
 
 def compiled_source(known: KnownKind, source: PolicySource) -> Policy:

@@ -20,8 +20,16 @@ from webhook.golang.errors import GoError
 _NEWER: Final = ("scaleTargetRef", "variantCost", "minReplicas", "maxReplicas")
 _SHAPES: Final = (
     ("the oldest", ("modelName", "serviceClass", "acceleratorType"), "modelID, accelerator and variantProfile"),
-    ("an older", ("modelProfile",), "one object for each accelerator, with accelerator and variantProfile"),
-    ("a newer", _NEWER, "variantID, accelerator, sloClassRef and variantProfile"),
+    (
+        "an older",
+        ("modelProfile",),
+        "one object for each accelerator, with accelerator and variantProfile, or set releases.llmd if 0.4 runs",
+    ),
+    (
+        "a newer",
+        _NEWER,
+        "variantID, accelerator, sloClassRef and variantProfile, or set releases.llmd if 0.5.0 or later runs",
+    ),
 )
 """(name, the fields that only this shape has, what to use instead)."""
 

@@ -6,14 +6,14 @@ Rules by data cannot look up another object, nor tell the kinds of a source.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import BOOLEAN, INTEGER, INTEGERS, STRING, STRINGS, Fact, Fetched, Knowledge, fields
 from webhook.facts.llmkube.source import SourceKind, classify_page, cleaned, parse_source
 from webhook.facts.names import first_shard, missing_shards, quantization_named, quantization_of
-from webhook.facts.nodes import mapping, name_of, namespace_of, text, texts, whole
+from webhook.facts.nodes import items, mapping, name_of, namespace_of, text, texts, whole
 
 _RESOURCES: Final = {"rocm": "amd.com/gpu", "intel": "gpu.intel.com/i915", "vulkan": "devic.es/dri-render"}
 _RANGE: Final = re.compile(r"\s*\+?([0-9]+)\s*-\s*\+?([0-9]+)\s*\Z")
@@ -139,6 +139,44 @@ def _cache(service: dict[str, Any], view: ClusterView) -> dict[str, Any]:
     return {"missing": bool(name) and view.get(_CLAIM, namespace_of(service), name) is None}
 
 
+def _volume(service: dict[str, Any], view: ClusterView) -> dict[str, Any]:
+    """The first claim of the pods that one node alone can have (ReadWriteOnce), and a service that has it on others.
+
+    Only claims and services of the namespace that are in the view count; "" without one.
+    """
+    namespace = namespace_of(service)
+    claims = (claim for claim in _claims(service, view) if _is_for_one_node(view.get(_CLAIM, namespace, claim)))
+    claim = next(claims, "")
+    if not claim:
+        return {"claim": "", "rival": ""}
+    nodes = mapping(service, "spec", "nodeSelector")
+    elsewhere = (
+        name_of(other)
+        for other in view.list(_SERVICE, namespace)
+        if _excludes(nodes, mapping(other, "spec", "nodeSelector")) and claim in _claims(other, view)
+    )
+    return {"claim": claim, "rival": next(elsewhere, "")}
+
+
+def _claims(service: dict[str, Any], view: ClusterView) -> Iterator[str]:
+    """The claims that pods of a service mount: of its Model, of its cache, and of its own volumes."""
+    if whole(service, "spec", "replicas") == 0:
+        return
+    model = _find(view, service, text(service, "spec", "modelRef"))
+    source = parse_source(text(model, "spec", "source"))
+    own = (text(volume, "persistentVolumeClaim", "claimName") for volume in items(service, "spec", "extraVolumes"))
+    yield from filter(None, (source.claim, text(service, "spec", "modelCache", "claimName"), *own))
+
+
+def _is_for_one_node(claim: dict[str, Any] | None) -> bool:
+    return texts(claim, "spec", "accessModes") in (["ReadWriteOnce"], ["ReadWriteOncePod"])
+
+
+def _excludes(nodes: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+    """Whether no node has the labels of both selectors."""
+    return any(others.get(label, value) != value for label, value in nodes.items())
+
+
 _TEXTS: Final = (
     "vendor", "runtime", "memory", "resourceName", "accelerator", "format", "source", "kind", "page", "mmproj", "phase"
 )  # fmt: skip
@@ -156,6 +194,7 @@ SERVICE_FACTS: Final = {
     "draft": Fact(_draft, fields(missing=BOOLEAN)),
     "rival": Fact(_rival, STRING),
     "cache": Fact(_cache, fields(missing=BOOLEAN)),
+    "volume": Fact(_volume, fields(claim=STRING, rival=STRING)),
 }
 
 

@@ -23,7 +23,7 @@ from webhook.facts.ome.runtimes import (
     unreadable_versions,
 )
 from webhook.facts.ome.selection import Selection, incompatible
-from webhook.facts.ome.service import deployment_of, has_full_runner, migration_of, misspelt, predictor_used
+from webhook.facts.ome.service import base_of, deployment_of, has_full_runner, migration_of, misspelt, predictor_used
 from webhook.facts.ome.storage import storage_error, storage_example, storage_scheme
 from webhook.facts.settings import Behaviour, Settings
 from webhook.golang.errors import GoError
@@ -252,6 +252,28 @@ def _referred(kind: str, *path: str) -> Fact:
     return Fact(compute, BOOLEAN)
 
 
+def _misnamed(benchmark: dict[str, Any], view: ClusterView) -> bool:
+    """Whether a vLLM may serve the InferenceService of a benchmark by another name than that of its requests.
+
+    Upstream's controller names the model ``vllm-model`` (issue 781). Its own runtimes (``vllm-…``, ``srt-…``) serve it.
+    """
+    reference = mapping(benchmark, "spec", "endpoint", "inferenceService")
+    name, namespace = text(reference, "name"), text(reference, "namespace")
+    service = view.get(Kind("ome.io", "InferenceService"), namespace, name) if name else None
+    if service is None:
+        return False
+    chosen = text(service, "spec", "runtime", "name")
+    runtime = find_runtime(view, namespace, chosen) if chosen else None
+    runners = [mapping(service, "spec", "engine", "runner")]
+    if runtime is not None:
+        runners.append(mapping(base_of(mapping(runtime.object, "spec"), "engine"), "runner"))
+    words = [text(runner, "image") for runner in runners]
+    words += [word for runner in runners for key in ("command", "args") for word in texts(runner, key)]
+    if not any(words):
+        return not chosen.startswith(("vllm-", "srt-"))
+    return any("vllm" in word.lower() for word in words) and not any("vllm-model" in word for word in words)
+
+
 def _base(weight: dict[str, Any], view: ClusterView) -> bool:
     name, namespace = (text(weight, "spec", "baseModelRef", key) for key in ("name", "namespace"))
     return bool(name) and find_model(view, namespace, name) is not None
@@ -336,5 +358,6 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "output": _storage_of("spec", "outputLocation"),
         "dataset": _storage_of("spec", "dataset"),
         "service": _referred("InferenceService", "spec", "endpoint", "inferenceService"),
+        "misnamed": Fact(_misnamed, BOOLEAN),
     },
 }
