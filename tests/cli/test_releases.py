@@ -191,6 +191,8 @@ def test_a_definition_of_no_known_release_is_said_with_its_file(
         ("llmkube=0.9.77", '--release llmkube=0.9.77: "0.9.77" is not a known release; use 0.9.18 or 0.9.19'),
         ("llmkube=0.9.199", '"0.9.199" is not a known release; use 0.9.18 or 0.9.19'),
         ("llmkube=0.91.9", '"0.91.9" is not a known release; use 0.9.18 or 0.9.19'),
+        ("llmkube=9.9.19", '"9.9.19" is not a known release; use 0.9.18 or 0.9.19'),
+        ("llmkube=0.9", '"0.9" is not a known release; use 0.9.0 or 0.9.1'),
         ("llmkube=09.19", '"09.19" is not a known release; use 0.9.18 or 0.9.19'),
         ("llmkube=0.9.05", '"0.9.05" is not a known release; use 0.9.5 or 0.9.6'),
         ("llmkube=head-2031-01-01", '"head-2031-01-01" is not a known release; use 0.9.18 or 0.9.19'),

@@ -63,7 +63,7 @@ def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind | None, byt
     facts = {**documented.own_facts, **fact_of(known.pack, in_force)}
     known = replace(documented, in_force=in_force, policy=NO_POLICY, own_facts=facts, documented=documented)
     since, definition = known.pack.definition(known.plural, in_force)
-    known = replace(known, is_unshaped=not since or in_force.is_older)
+    known = replace(known, is_unshaped=in_force.is_older or (not since and bool(known.pack.documented)))
     if definition is None:
         return known, b""
     version = _crd(known, since, definition).versions.get(known.gvk.version)
@@ -74,13 +74,13 @@ def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind | None, byt
     return replace(known, schema=version.schema, status=version.status, replicas=replicas), content
 
 
-def _crd(kind: KnownKind, since: str, definition: Mapping[str, Any]) -> CRD:
+def _crd(known: KnownKind, since: str, definition: Mapping[str, Any]) -> CRD:
     try:
-        return load_crd(dict(definition), trusted=kind.pack.trusted)
+        return load_crd(dict(definition), trusted=known.pack.trusted)
     except SchemaError as error:
-        where = kind.pack.files.name(FORMS, f"{kind.plural}.jsonl")
-        problems = [Problem(where, fault.field, f"since {since}: {fault.body()}") for fault in error.errors]
-        raise CatalogError(problems) from None
+        where = known.pack.files.name(FORMS, f"{known.plural}.jsonl")
+        found = [Problem(where, each.field, f"since {since}: {each.body()}") for each in error.errors]
+        raise CatalogError(found) from None
 
 
 def ranges(source: PolicySource) -> Iterator[str]:
@@ -99,8 +99,8 @@ def needed_releases(pack: Pack, texts: Iterable[str]) -> Iterator[InForce]:
 
 def later_releases(pack: Pack, texts: Iterable[str]) -> list[str]:
     """The releases that ranges name and that are newer than all that are known, the oldest first."""
-    named = {name for text in texts for name in Range.parse(text).versions}
-    return sorted((name for name in named if pack.table.find(name) is None), key=version)
+    named = {each for text in texts for each in Range.parse(text).versions}
+    return sorted((each for each in named if pack.table.find(each) is None), key=version)
 
 
 def unknown_releases(pack: Pack, source: PolicySource) -> Iterator[Problem]:
@@ -141,19 +141,19 @@ def compiled(known: KnownKind) -> KnownKind:
         raise CatalogError([Problem(known.sources[-1].origin.source, "spec", str(error))]) from None
 
 
-def compiled_in(kinds: Mapping[GroupVersionKind, KnownKind], kind: KnownKind) -> KnownKind:
+def compiled_in(kinds: Mapping[GroupVersionKind, KnownKind], known: KnownKind) -> KnownKind:
     """As :func:`compiled`, of one of the kinds of another release than the documented one.
 
     Rules without a range are those of the documented release: an older one may lack their fields.
     """
-    if not is_before_documented(kind):
-        return compiled(kind)
-    return of_older_release(kind, kinds.values(), compiled)
+    if not is_before_documented(known):
+        return compiled(known)
+    return of_older_release(known, kinds.values(), compiled)
 
 
-def is_before_documented(kind: KnownKind) -> bool:
+def is_before_documented(known: KnownKind) -> bool:
     """Whether the release in force is older than the documented one."""
-    releases, documented = kind.in_force.releases, kind.pack.documented
+    releases, documented = known.in_force.releases, known.pack.documented
     return bool(releases) and documented is not None and version(releases[-1]) < version(documented)
 
 
