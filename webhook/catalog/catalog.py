@@ -62,6 +62,10 @@ class Catalog:
     def find(self, gvk: GroupVersionKind) -> KnownKind | None:
         return self.kinds.get(gvk)
 
+    def versions(self, gvk: GroupVersionKind) -> list[str]:
+        """The known versions of a kind, whatever version is asked for."""
+        return [one.version for one in self.kinds if (one.group, one.kind) == (gvk.group, gvk.kind)]
+
     def uncompiled(self, gvk: GroupVersionKind) -> KnownKind:
         """A kind of this catalog; its rules may not be compiled yet."""
         return self.kinds.uncompiled(gvk)

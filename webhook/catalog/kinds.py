@@ -206,6 +206,7 @@ def facts_of(references: tuple[Reference, ...]) -> Mapping[str, Fact]:
             each.named_by,
             {name: Member(*member) for name, *member in each.members},
             namespaced=each.namespaced,
+            by=each.by,
         )
         for each in references
     }

@@ -60,8 +60,8 @@ def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind | None, byt
         CatalogError: the definition cannot be read.
     """
     documented = known.documented or known
-    facts = {**documented.own_facts, **fact_of(known.pack, in_force)}
-    known = replace(documented, in_force=in_force, policy=NO_POLICY, own_facts=facts, documented=documented)
+    facts = {**documented.own_facts, **fact_of(documented.pack, in_force)}
+    known = replace(documented, in_force=in_force, policy=NO_POLICY, documented=documented, own_facts=facts)
     since, definition = known.pack.definition(known.plural, in_force)
     known = replace(known, is_unshaped=in_force.is_older or (not since and bool(known.pack.documented)))
     if definition is None:

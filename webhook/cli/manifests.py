@@ -105,7 +105,7 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         judges_before = judges_of(rulings_before, given=files.before.documents)
         reviews_before = [judges_before.review(each) for each in progress(files.before.documents, "judged")]
     _add_repeats(given, reviews, strict=options.strict)
-    if not any(each.reviewed for each in reviews):
+    if not any(each.reviewed and _has_rules(each, options, judges.of(each.document)) for each in reviews):
         given.problems += excluded(given, options)
     deviations = _notable(rulings.deviations, decided.documents, given.documents)
     return Outcomes(
@@ -136,6 +136,11 @@ def _moved(
         (bases.get((*commit.origin(new), kind_of(new.value))), rulings.judged_as(new)) for new in given
     )
     return [Moved(old, new) for old, new in pairs if old is not None and new is not None and old.release != new.release]
+
+
+def _has_rules(review: ReviewedManifest, options: argparse.Namespace, judge: Judge) -> bool:
+    """Whether more than Kubernetes' own validation judges an object: otherwise excluding the others would hide them."""
+    return bool(options.admission_policies) or judge.catalog.find(kind_of(review.document.value)) is not None
 
 
 def _strictness(options: argparse.Namespace) -> Options:
