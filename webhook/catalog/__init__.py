@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from webhook.catalog.applies import NOTHING_ASIDE, Aside, Dependences, Sight
-from webhook.catalog.catalog import Catalog, load, ship
+from webhook.catalog.catalog import Catalog, api_folders, load, ship
 from webhook.catalog.kept import POLICIES
 from webhook.catalog.kinds import Kinds, KnownKind
 from webhook.catalog.packs import NO_PACK, PACK, By, InForce, Pack, built_in, groups_of, known_apis
@@ -40,6 +40,7 @@ __all__ = [
     "KnownKind",
     "Pack",
     "Sight",
+    "api_folders",
     "built_in",
     "check_settings",
     "chosen",

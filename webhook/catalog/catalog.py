@@ -195,11 +195,11 @@ def load(
         for pack in built_in().values():
             load_shipped(loaded, pack)
     user_folders = UserFolders(loaded)
-    for api in _folders(root) if root is not None else ():
+    for api in api_folders(root) if root is not None else ():
         user_folders.load(api)
     kept = Kept(loaded.digest.digest(), shipped)
     for folder in packs:
-        apis = [*_folders(folder)] if folder.is_dir() else []
+        apis = [*api_folders(folder)] if folder.is_dir() else []
         if not apis:
             message = "is not a folder of APIs: each API is a folder with crds/ and policies"
             loaded.problems.append(Problem(str(folder), "", message))
@@ -244,7 +244,7 @@ def ship(folder: Path = POLICIES / SHIPPED) -> None:
             kept.write(gvk, prepared)
 
 
-def _folders(root: Traversable) -> Iterator[Traversable]:
+def api_folders(root: Traversable) -> Iterator[Traversable]:
     """The folders of APIs; a folder with definitions is itself one."""
     folders = [root] if root.joinpath("crds").is_dir() else entries(root)
     return (each for each in folders if each.is_dir() and not each.name.startswith(("_", ".")))

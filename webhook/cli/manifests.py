@@ -15,6 +15,7 @@ from webhook.admission.errors import Problem
 from webhook.catalog import Deviation
 from webhook.cli import choices
 from webhook.cli.input.before import Earlier, at_commit, earlier
+from webhook.cli.input.change import replaced
 from webhook.cli.input.definitions import deciding, defined
 from webhook.cli.input.flags import excluded, must_have_objects
 from webhook.cli.input.pins import deployed_by, pins_of, roots_of
@@ -27,7 +28,7 @@ from webhook.library.apiserver import is_definition, kind_of, placed, read_defin
 from webhook.library.judge import Judge, Judges, Surroundings, updated
 from webhook.library.kinds import concerns
 from webhook.library.review import ReviewedManifest
-from webhook.library.rulings import Moved, Rulings
+from webhook.library.rulings import Deployed, Moved, Rulings
 from webhook.library.unknown import Substitutions, prepared
 from webhook.manifests.documents import Document, repeats_of
 from webhook.manifests.files import top_of
@@ -37,7 +38,7 @@ from webhook.policy import Profile
 
 if TYPE_CHECKING:
     from webhook.cli.input.repository import Commit
-    from webhook.library.pins import Pins
+    from webhook.library.pins import Pinned, Pins
 
 
 class Outcomes(NamedTuple):
@@ -46,6 +47,7 @@ class Outcomes(NamedTuple):
     ``remarks`` are warnings about definitions, admission policies and pins. ``settled`` makes what stands in a file the
     document that is judged; ``codes`` gives those of all rules. ``at_commit`` are the reviews of the files as --git has
     them, by themselves, and as of the releases that were pinned there; ``moved`` are the releases that are others now.
+    ``files`` are those that were read, for another judgement of them.
     """
 
     reviews: list[ReviewedManifest]
@@ -57,6 +59,7 @@ class Outcomes(NamedTuple):
     packs: Sequence[Path] = ()
     at_commit: Sequence[ReviewedManifest] = ()
     moved: Sequence[Moved] = ()
+    files: ReadFiles | None = None
 
     @property
     def problems(self) -> list[Problem]:
@@ -73,8 +76,10 @@ class Outcomes(NamedTuple):
         return self.judges.review(self.settled(document))
 
 
-def outcomes(options: argparse.Namespace) -> Outcomes:
+def outcomes(options: argparse.Namespace, files: ReadFiles | None = None) -> Outcomes:
     """Mutate and validate each document of the files: as on UPDATE if the view has the object, else as on CREATE.
+
+    ``files`` were read for options that differ only in what decides.
 
     Raises:
         CatalogError: admission policies or definitions that do not load.
@@ -82,15 +87,17 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         SettingsError: a flag with an invalid value.
     """
     loaded = Ruling.of(_strictness(options), options.packs)
-    files = _Files.read(options, loaded)
-    given = files.given
-    decided = deciding(options, files.crds, files.there, given.documents, files.before.documents, loaded.shipped)
+    files = files or ReadFiles.read(options, loaded)
+    given = files.counted()
+    defining = (files.crds, files.there, given.documents, files.before.documents)
+    crds, there, among, before = replaced(options.instead, loaded.shipped, *defining)
+    decided = deciding(options, crds, there, among, before, loaded.shipped)
     definitions = [each.value for each in decided.documents]
 
     def complete(ruling: Ruling) -> Ruling:
         return ruling.under(definitions, trusted=False).extended(decided.checked.crds.values())
 
-    rulings = Rulings(loaded, complete, deployed_by(files.pins))
+    rulings = Rulings(loaded, complete, files.deployed)
     rulings_before = Rulings(loaded, complete, files.before.deployed) if options.commit else rulings
     judges_of = partial(
         Judges,
@@ -105,7 +112,7 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         judges_before = judges_of(rulings_before, given=files.before.documents)
         reviews_before = [judges_before.review(each) for each in progress(files.before.documents, "judged")]
     _add_repeats(given, reviews, strict=options.strict)
-    if not any(each.reviewed and _has_rules(each, options, judges.of(each.document)) for each in reviews):
+    if not any(each.reviewed and _has_rules(each, options, judges) for each in reviews):
         given.problems += excluded(given, options)
     deviations = _notable(rulings.deviations, decided.documents, given.documents)
     return Outcomes(
@@ -118,7 +125,14 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         options.packs,
         reviews_before,
         [*_moved(options.commit, given.documents, rulings, files.before.documents, rulings_before)],
+        files,
     )
+
+
+def _has_rules(review: ReviewedManifest, options: argparse.Namespace, judges: Judges) -> bool:
+    """Whether more than Kubernetes' own validation judges an object: otherwise excluding the others would hide them."""
+    catalog = judges.of(review.document).catalog
+    return bool(options.admission_policies) or catalog.find(kind_of(review.document.value)) is not None
 
 
 def _moved(
@@ -138,11 +152,6 @@ def _moved(
     return [Moved(old, new) for old, new in pairs if old is not None and new is not None and old.release != new.release]
 
 
-def _has_rules(review: ReviewedManifest, options: argparse.Namespace, judge: Judge) -> bool:
-    """Whether more than Kubernetes' own validation judges an object: otherwise excluding the others would hide them."""
-    return bool(options.admission_policies) or judge.catalog.find(kind_of(review.document.value)) is not None
-
-
 def _strictness(options: argparse.Namespace) -> Options:
     closed = options.references == "closed" or (options.references is None and bool(options.view))
     profile = Profile(options.profile or Profile.STANDARD)
@@ -150,10 +159,11 @@ def _strictness(options: argparse.Namespace) -> Options:
     return Options(profile, strict_fields=True, faults_told=True, complete=closed, settings=settings)
 
 
-class _Files(NamedTuple):
+class ReadFiles(NamedTuple):
     """What the options name: the files that are ``given``, their versions ``before``, and what lies beside them.
 
-    ``settled`` gives a document its values for the variables of Flux. ``pins`` are those of the files' repository.
+    ``settled`` gives a document its values for the variables of Flux. ``pins`` are those of the files' repository, and
+    ``deployed`` is what they say of a document.
     """
 
     crds: list[Document]
@@ -162,9 +172,29 @@ class _Files(NamedTuple):
     before: Earlier
     settled: Callable[[Document], Document]
     pins: Pins | None
+    deployed: Deployed | None
+
+    def created(self) -> ReadFiles:
+        """The same files as if nothing of them was there before, whatever updates are spared."""
+        return self._replace(before=Earlier([each for each in self.before.documents if is_definition(each.value)]))
+
+    def as_pinned_at(self, commit: Commit) -> ReadFiles:
+        """The same files, as what the commit deploys; a file that it does not have, as now."""
+        pinned = {(old.source, old.built): self.before.deployed(old) for old in self.before.documents}
+
+        def deployed(document: Document) -> Mapping[str, Pinned]:
+            now = self.deployed(document) if self.deployed else {}
+            return pinned.get(commit.origin(document), now)
+
+        return self._replace(deployed=deployed)
+
+    def counted(self) -> Manifests:
+        """What is given; what a judgement adds to its problems and counts stays with that judgement."""
+        given = self.given
+        return replace(given, problems=[*given.problems], unread=[*given.unread], skipped=given.skipped.copy())
 
     @classmethod
-    def read(cls, options: argparse.Namespace, ruling: Ruling) -> _Files:
+    def read(cls, options: argparse.Namespace, ruling: Ruling) -> ReadFiles:
         """Read all of them.
 
         Raises:
@@ -189,7 +219,7 @@ class _Files(NamedTuple):
             at = at_commit(options.commit, options.files, read, options.substitute, whole=whole, catalog=catalog)
             before = Earlier([*before.documents, *at.documents], at.pinned)
         pins = pins_of(given.documents, roots_of(options.files), catalog) if catalog else None
-        return cls(crds, there, given, before, settled, pins)
+        return cls(crds, there, given, before, settled, pins, deployed_by(pins))
 
 
 def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind], paths: Sequence[Path]) -> Manifests:

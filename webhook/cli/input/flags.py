@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_builds(group(parser, _READ))
     _add_surroundings(group(parser, _BESIDE))
     add_rules(parser)
-    parser.set_defaults(verbose=False, old=[], git=None, commit=None, strict=True, all=False)
+    parser.set_defaults(verbose=False, old=[], git=None, commit=None, strict=True, all=False, instead=())
 
 
 def _add_builds(flags: Flags) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, Protocol, TextIO
 from webhook.admission import Cause
 from webhook.admission.errors import ModelgateError, Problem
 from webhook.cli.output import say
+from webhook.cli.report.difference import ChangeReport, aside_of
 from webhook.cli.report.omitted import kept
 from webhook.cli.report.report import Report
 from webhook.cluster.view import ClusterView
@@ -42,10 +43,12 @@ class Source(Protocol):
     """What is scanned. ``problems``, ``remarks`` and ``skipped`` are complete when all objects have been read.
 
     ``rules`` are those as they were loaded, and ``rulings`` the same under the releases and definitions of objects.
+    ``notes`` say what decides instead of the definitions of the cluster.
     """
 
     problems: list[Problem]
     skipped: Counter[str]
+    notes: list[Problem]
 
     @property
     def rules(self) -> Ruling: ...
@@ -60,6 +63,8 @@ class Source(Protocol):
     def view(self) -> ClusterView: ...
 
     def objects(self) -> Iterator[StoredObject]: ...
+
+    def pairs(self, changed: Any) -> Iterator[tuple[StoredObject, StoredObject]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +93,38 @@ class Scan:
             try:
                 found = self._judge(each)
             except ModelgateError as error:
-                self._failed.setdefault(" ".join(str(error).split()), []).append(title_of(each.value))
+                self._fail(error, each)
             else:
                 self._count(found)
                 yield found
+        self._add_failures()
+
+    def differences(self, changed: Scan) -> ChangeReport:
+        """Judge each object as this scan and as a changed one, and compare the findings."""
+        differences = ChangeReport()
+        for each, again in self._source.pairs(changed._source):
+            try:
+                pair = self._judge(each).report, changed._judge(again).report
+                differences.add(*pair, aside_of([again.rules]))
+            except ModelgateError as error:
+                self._fail(error, each)
+        self._add_failures()
+        differences.problems = [*dict.fromkeys((*self._source.problems, *changed._source.problems))]
+        differences.remarks = [each for each in changed._remarks() if each not in self._remarks()]
+        differences.notes = [*changed._source.notes, *changed._left_out()]
+        return differences
+
+    def _fail(self, error: ModelgateError, each: StoredObject) -> None:
+        self._failed.setdefault(" ".join(str(error).split()), []).append(title_of(each.value))
+
+    def _add_failures(self) -> None:
         for text, titles in self._failed.items():
             others = f" (and {len(titles) - _SAMPLES} more objects)" if len(titles) > _SAMPLES else ""
             self._source.problems.append(Problem(f"{titles[0]}{others}", "", f"cannot be judged: {text}"))
 
     def report(self, docs: str) -> Report:
         """All verdicts as a report, which lists the objects with findings. ``docs`` is the address of the site."""
-        report = Report([], [], self._source.problems, docs=docs)
+        report = Report([], [], self._source.problems, docs=docs, unjudged=self._source.notes)
         for each in self.judged():
             if each.report.findings:
                 report.objects.append(each.report)
@@ -137,6 +163,7 @@ class Scan:
             title=title,
             object=each.value,
             stamp=stamp,
+            checked=each.readable or bool(each.causes),
             judged_as=each.judged_as,
         )
         return Judged(each.value, verdict, report, each.rules)
@@ -151,7 +178,7 @@ class Scan:
         """What was done."""
         for each in self._remarks():
             say(f"warning: {each.message}", file)
-        counts, skipped = self.counts, self._source.skipped
+        counts = self.counts
         if not counts["judged"] and not self._source.problems:
             say("0 judged: there is no object of a kind that Modelgate covers", file)
         parts = [
@@ -164,7 +191,11 @@ class Scan:
         if counts["ignored"]:
             parts.append(f"{counts['ignored']} warnings ignored")
         say(", ".join(parts), file)
-        for each in Report([], bases=self._bases).judgements():
+        for each in (*Report([], bases=self._bases).judgements(), *self._source.notes, *self._left_out()):
             say(each.message, file)
-        if skipped:
-            say(f"not judged: {', '.join(f'{count} {reason}' for reason, count in sorted(skipped.items()))}", file)
+
+    def _left_out(self) -> Iterator[Problem]:
+        """The note that counts what is not judged, by reason."""
+        if skipped := self._source.skipped:
+            counts = ", ".join(f"{count} {reason}" for reason, count in sorted(skipped.items()))
+            yield Problem("", "", f"not judged: {counts}")
