@@ -139,7 +139,7 @@ class Rulings:
         return groups
 
     def judged_as(self, document: Document) -> JudgedAs | None:
-        """By which release an object is judged; None if its operator has no releases, or only one."""
+        """By which release an object is judged; None if its operator has none, or one that nothing names."""
         ruled, gvk = self.of(document), kind_of(document.value)
         catalog = ruled.ruling.catalog
         if gvk not in catalog.kinds:
@@ -147,7 +147,7 @@ class Rulings:
         known = catalog.uncompiled(gvk)
         self._remarks.update(dict.fromkeys(ruled.faults.get(known.api, ())))
         in_force = catalog.in_force.get(known.api, known.pack.in_force)
-        if len(known.pack.releases) <= 1:
+        if in_force.by == "documented" and len(known.pack.releases) <= 1:
             return None
         places = ruled.pinned[known.api].places if in_force.by == "pin" else ()
         return JudgedAs(known.api, str(in_force), in_force.by, places)
