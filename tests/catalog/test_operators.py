@@ -13,6 +13,7 @@ from tests.shared import ROOT
 from webhook import catalog
 from webhook.admission.decision import GroupVersionKind
 from webhook.admission.errors import CatalogError, SettingsError
+from webhook.admission.patch import diff
 from webhook.catalog import Catalog, Deviation, definition_names, forms, with_installed
 from webhook.catalog.operators import undecided_codes
 from webhook.facts.settings import Settings
@@ -227,6 +228,46 @@ def test_a_release_that_no_table_has_is_judged_as_the_one_before_it(folder: Path
     digests = {each.digest for each in (*found.values(), loaded_with(folder, "1.4.0"))}
     assert len(digests) == 4
     assert loaded_with(folder, "1.5.0").digest == found["1.5.0"].digest
+
+
+def test_an_older_release_has_the_rules_whose_fields_its_definition_has(folder: Path) -> None:
+    table = {**TABLE, "releases": ["0.8.0", *TABLE["releases"]]}
+    (folder / "example" / "releases.json").write_text(json.dumps(table))
+    old = crd("example.com", "Widget", spec_schema(size={"type": "integer"}, form={"type": "string"}))
+    lines = (
+        {"since": "0.8.0", "definition": old},
+        {"since": "1.0.0", "patch": diff(old, definition({}))},
+        {"since": "1.2.0", "patch": diff(definition({}), definition(SHAPE))},
+    )
+    (folder / "example" / "forms" / "widgets.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+    of_old = '  - {code: XX302, at: spec.form, rule: self != "", message: empty, docs: Old., operator: <1.0.0}\n'
+    (folder / "example" / "widget.yaml").write_text(POLICY + of_old)
+    found = {release: loaded_with(folder, release) for release in ("0.8.0", "0.9.0", "1.0.0", "1.2.0")}
+    assert rules(found["0.8.0"]) == rules(found["0.9.0"]) == ["XX201", "XX302 <1.0.0"]  # XX101 sets the colour
+    assert [rules(found[each]) for each in ("1.0.0", "1.2.0")] == [BY_RELEASE["1.0.0"], BY_RELEASE["1.2.0"]]
+    assert not decided(found["0.8.0"], "Widget", {"size": 1, "form": ""}).allowed
+    (cause,) = decided(found["0.8.0"], "Widget", {"size": 1, "colour": "red"}).causes
+    said = "unknown field; colour is a field of Widgeteer 1.0.0 and later: set releases.example, or give --crds"
+    assert cause.message == said
+    (cause,) = decided(found["1.0.0"], "Widget", {"size": 1, "form": "a"}).causes
+    assert cause.message == said.replace("colour", "form").replace("1.0.0 and later", "0.8.0")
+    unknown = decided(loaded_with(folder, "unknown"), "Widget", {"size": 1, "form": "a"})
+    assert unknown.allowed
+    assert "form is a field of Widgeteer 0.8.0" in str(unknown.warnings[0])
+
+
+def test_the_schema_of_a_release_without_a_definition_is_not_judged(folder: Path) -> None:
+    table = {**TABLE, "releases": ["0.8.0", *TABLE["releases"]]}
+    (folder / "example" / "releases.json").write_text(json.dumps(table))
+    found = loaded_with(folder, "0.8.0")
+    assert rules(found) == ["XX101 <1.1.0", "XX201"]
+    said = "the definition of Widget.v1.example.com in Widgeteer 0.8.0 is not known: schema not judged"
+    assert [*map(str, with_installed(found, [])[1])] == [said]
+    assert decided(found, "Widget", {"size": "x", "form": 1}).allowed
+    assert not decided(found, "Widget", {"size": 0}).allowed  # XX201
+    given, deviations = with_installed(found, [definition(SHAPE)])
+    assert not decided(given, "Widget", {"size": "x"}).allowed
+    assert said not in map(str, deviations)
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,19 @@ def test_an_unknown_release_is_said_once_with_all_codes_in_every_format(
         assert UNKNOWN in told["message"]["text"]
 
 
+def test_an_unknown_release_refuses_no_field_and_no_value_of_a_known_one(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(
+        MODEL.replace("pvc://claim/model.gguf", "s3://b/m.gguf") + "  prefetch: true\n  sourceSecretRef: {name: s}\n"
+    )
+    code, out, _ = run(capsys, "check", file, "--release", "llmkube=unknown")
+    assert (code, "unknown field" in out) == (0, False)
+    assert run(capsys, "check", file)[0] == 1
+    file.write_text(f"{MODEL}  prefetching: true\n")
+    assert run(capsys, "check", file, "--release", "llmkube=unknown")[0] == 1  # no release has it
+
+
 def test_an_unknown_release_fails_a_check_that_fails_on_warnings(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -178,6 +191,8 @@ def test_a_definition_of_no_known_release_is_said_with_its_file(
         ("llmkube=0.9.77", '--release llmkube=0.9.77: "0.9.77" is not a known release; use 0.9.18 or 0.9.19'),
         ("llmkube=0.9.199", '"0.9.199" is not a known release; use 0.9.18 or 0.9.19'),
         ("llmkube=0.91.9", '"0.91.9" is not a known release; use 0.9.18 or 0.9.19'),
+        ("llmkube=9.9.19", '"9.9.19" is not a known release; use 0.9.18 or 0.9.19'),
+        ("llmkube=0.9", '"0.9" is not a known release; use 0.9.0 or 0.9.1'),
         ("llmkube=09.19", '"09.19" is not a known release; use 0.9.18 or 0.9.19'),
         ("llmkube=0.9.05", '"0.9.05" is not a known release; use 0.9.5 or 0.9.6'),
         ("llmkube=head-2031-01-01", '"head-2031-01-01" is not a known release; use 0.9.18 or 0.9.19'),

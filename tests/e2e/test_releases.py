@@ -15,6 +15,7 @@ from tests.definitions import POLICIES, definition
 from tests.e2e.processes import wait_until
 from tests.e2e.seeing import as_the_chart_lets_it
 from tests.shared import shared
+from webhook.catalog import built_in
 from webhook.schema.crd.digest import digest
 
 OURS = POLICIES / "llmkube" / "crds" / "models.yaml"
@@ -88,7 +89,7 @@ def test_no_call_fails_while_a_definition_changes_twice_a_second(plane, kubectl,
 
 def of_release(form: str, release: str) -> dict[str, Any]:
     """A later definition of the policies, with a text that tells the release."""
-    found = json.loads((POLICIES / "llmkube" / "crds" / form / "models.json").read_text())
+    found = deepcopy(dict(built_in()["llmkube"].files.forms("models"))[form])
     found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = f"A Model as of {release}."
     return found
 

@@ -17,9 +17,11 @@ from tests.definitions import definition, definition_files
 from tests.reconciler.apiserver import ApiServer
 from tests.vap.documents import binding, policy
 from webhook.admission.errors import NotReady
+from webhook.catalog import load
 from webhook.catalog.kinds import NO_POLICY
 from webhook.cluster.api import Reader
 from webhook.engine import policyset
+from webhook.facts.settings import Settings
 from webhook.serve.app import application
 from webhook.serve.gate import Gate
 from webhook.serve.gate.state import State
@@ -130,6 +132,22 @@ def test_a_release_that_is_not_known_is_an_event_once(gate, installed, server):
         "the release of LLMKube is not known (set releases.llmkube), so that rules are" in note for _, note in told
     )
     assert "not applied: LK101" in told[1][1]
+
+
+def test_a_release_newer_than_all_is_said_where_deviations_are(server, caplog):
+    caplog.set_level(logging.WARNING, "modelgate")
+    gates, told = [Gate(), Gate()], []
+    gates[0].report = lambda reason, note: told.append((reason, note))
+    for each in gates:
+        each.use(load(settings=Settings(releases=(("llmkube", "0.9.28"),))))
+        InstalledDefinitions(each, lambda: Reader(server.client())).look()
+    said = "LLMKube 0.9.28 is newer than 0.9.19, the newest that is known"
+    assert told == [("ReleaseUnknown", said)]
+    assert said in [record.getMessage() for record in caplog.records]
+    assert ready(gates[0])[1].endswith(f"LLMKube 0.9.28 (setting)\n{said}\n")
+    assert 'modelgate_release_info{api="llmkube",by="setting",release="0.9.28"} 1.0' in gates[0].metrics.text().decode()
+    assert verdict(gates[0], {**LATER, "brandNew": 1})
+    assert gates[0].state.catalog.digest == gates[1].state.catalog.digest
 
 
 def test_the_absence_of_a_definition_is_told_and_one_that_may_not_be_read_says_nothing(gate, installed, server):

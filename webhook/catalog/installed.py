@@ -105,7 +105,7 @@ def with_installed(
     """
     definitions = list(definitions)
     catalog = by_definitions(catalog, definitions, absent, trusted=trusted)
-    unsure = [*_unsure(catalog)]
+    unsure = [*_unsure(catalog, {names_of(each)[:2] for each in definitions})]
     found = dict(_changes(catalog, definitions, trusted=trusted))
     if not found:
         return catalog, tuple(unsure)
@@ -133,13 +133,18 @@ def _is_unserved(change: _Change | None) -> bool:
     return change is not None and change.deviation.unserved
 
 
-def _unsure(catalog: Catalog) -> Iterator[Deviation]:
-    """The kinds with rules that are not in force because the release of their operator is not known well enough."""
+def _unsure(catalog: Catalog, defined: Collection[tuple[str, str]]) -> Iterator[Deviation]:
+    """The kinds with rules that are not in force because the release of their operator is not known well enough.
+
+    So are those whose definition in this release is not known, and that none of those ``defined`` says.
+    """
     unlisted = {api: f"{each.operator} {each.unlisted}" for api, each in catalog.in_force.items() if each.unlisted}
     for gvk in catalog.kinds if catalog.in_force else ():
         known = catalog.uncompiled(gvk)
         if known.api in unlisted and known.in_force.releases:
             yield Deviation(gvk, release=unlisted.pop(known.api))
+        elif known.is_unshaped and known.in_force.releases and (gvk.group, gvk.kind) not in defined:
+            yield Deviation(gvk, release=f"the definition of {gvk} in {known.in_force} is not known: schema not judged")
         elif known.api in catalog.in_force and (aside := undecided_codes(known)):
             operator, setting = known.in_force.operator, f"set releases.{known.api}"
             if known.api in unlisted:

@@ -62,7 +62,7 @@ def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind | None, byt
     documented = known.documented or known
     known = replace(documented, in_force=in_force, policy=NO_POLICY, documented=documented)
     since, definition = known.pack.definition(known.plural, in_force)
-    known = replace(known, is_unshaped=not since or in_force.is_older)
+    known = replace(known, is_unshaped=in_force.is_older or (not since and bool(known.pack.documented)))
     if definition is None:
         return known, b""
     version = _crd(known, since, definition).versions.get(known.gvk.version)
@@ -73,13 +73,13 @@ def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind | None, byt
     return replace(known, schema=version.schema, status=version.status, replicas=replicas), content
 
 
-def _crd(known: KnownKind, since: str, definition: Mapping[str, Any]) -> CRD:
+def _crd(kind: KnownKind, since: str, definition: Mapping[str, Any]) -> CRD:
     try:
-        return load_crd(dict(definition), trusted=known.pack.trusted)
+        return load_crd(dict(definition), trusted=kind.pack.trusted)
     except SchemaError as error:
-        where = known.pack.files.name(FORMS, f"{known.plural}.jsonl")
-        found = [Problem(where, each.field, f"since {since}: {each.body()}") for each in error.errors]
-        raise CatalogError(found) from None
+        where = kind.pack.files.name(FORMS, f"{kind.plural}.jsonl")
+        problems = [Problem(where, fault.field, f"since {since}: {fault.body()}") for fault in error.errors]
+        raise CatalogError(problems) from None
 
 
 def ranges(source: PolicySource) -> Iterator[str]:
@@ -98,8 +98,8 @@ def needed_releases(pack: Pack, texts: Iterable[str]) -> Iterator[InForce]:
 
 def later_releases(pack: Pack, texts: Iterable[str]) -> list[str]:
     """The releases that ranges name and that are newer than all that are known, the oldest first."""
-    named = {each for text in texts for each in Range.parse(text).versions}
-    return sorted((each for each in named if pack.table.find(each) is None), key=version)
+    named = {name for text in texts for name in Range.parse(text).versions}
+    return sorted((name for name in named if pack.table.find(name) is None), key=version)
 
 
 def unknown_releases(pack: Pack, source: PolicySource) -> Iterator[Problem]:
@@ -140,23 +140,23 @@ def compiled(known: KnownKind) -> KnownKind:
         raise CatalogError([Problem(known.sources[-1].origin.source, "spec", str(error))]) from None
 
 
-def compiled_in(kinds: Mapping[GroupVersionKind, KnownKind], known: KnownKind) -> KnownKind:
+def compiled_in(kinds: Mapping[GroupVersionKind, KnownKind], kind: KnownKind) -> KnownKind:
     """As :func:`compiled`, of one of the kinds of another release than the documented one.
 
     Rules without a range are those of the documented release: another one may lack their fields, or those of kinds
     that their facts read.
     """
-    if any(is_otherwise_shaped(kind) for kind in kinds.values() if kind.api == known.api):
-        return of_other_release(known, kinds.values(), compiled)
-    return compiled(known)
+    if any(is_otherwise_shaped(other) for other in kinds.values() if other.api == kind.api):
+        return of_other_release(kind, kinds.values(), compiled)
+    return compiled(kind)
 
 
-def is_otherwise_shaped(known: KnownKind) -> bool:
+def is_otherwise_shaped(kind: KnownKind) -> bool:
     """Whether the release in force is older than the documented one, or its definition lacks fields of that one."""
-    releases, documented = known.in_force.releases, known.pack.documented
+    releases, documented = kind.in_force.releases, kind.pack.documented
     if releases and documented is not None and version(releases[-1]) < version(documented):
         return True
-    return known.documented is not None and lacks(known.schema.raw, known.documented.schema.raw)
+    return kind.documented is not None and lacks(kind.schema.raw, kind.documented.schema.raw)
 
 
 def compiled_source(known: KnownKind, source: PolicySource) -> Policy:

@@ -51,13 +51,13 @@ def forms(content: bytes, name: str) -> Iterator[tuple[str, Definition]]:
 
 
 def _later(release: str, before: Version) -> Version:
-    found = version(release)
-    if found <= before:
+    place = version(release)
+    if place <= before:
         raise ValueError(f"{release} must come after the release of the line before it")
-    return found
+    return place
 
 
 def _patched(definition: Any, operations: Any) -> Any:
-    if others := {str(each["op"]) for each in operations} - _OPERATIONS:
+    if others := {str(operation["op"]) for operation in operations} - _OPERATIONS:
         raise ValueError(f"{min(others)[:60]} is not one of {', '.join(sorted(_OPERATIONS))}")
     return patch.apply(definition, operations)

@@ -108,12 +108,12 @@ def relax(kind: KnownKind, findings: Findings) -> None:
     if not (is_unshaped or is_newer):
         return
     kept, relaxed = list[Cause](), list[Cause]()
-    for each in findings.causes:
-        of_schema = each.label == "schema" and not each.field.startswith("metadata")
-        (relaxed if of_schema and (is_unshaped or each.reason in _MAY_WIDEN) else kept).append(each)
+    for cause in findings.causes:
+        of_schema = cause.label == "schema" and not cause.field.startswith("metadata")
+        (relaxed if of_schema and (is_unshaped or cause.reason in _MAY_WIDEN) else kept).append(cause)
     findings.causes = kept
     if is_newer:
-        findings.warnings += [Warn(each.field, f"{each.message}{_beyond(kind)}") for each in relaxed]
+        findings.warnings += [Warn(cause.field, f"{cause.message}{_beyond(kind)}") for cause in relaxed]
 
 
 def _remarks(subject: Subject, findings: Findings, *, offline: bool) -> Iterator[tuple[str, str]]:

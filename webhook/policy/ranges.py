@@ -79,8 +79,8 @@ class Range:
 
     def words(self, releases: Sequence[str]) -> str:
         """The range as people say it, where these releases are known, the oldest first."""
-        newest = next((each for each in reversed(releases) if version(each) != _HEAD), "")
-        held = [each for each in releases if self.holds(each, newest)]
+        newest = next((release for release in reversed(releases) if version(release) != _HEAD), "")
+        held = [release for release in releases if self.holds(release, newest)]
         if not held or _placed((_HEAD, 1), newest) < self.high < (_HEAD, 0):
             return self.text
         if self.high == _HIGHEST:

@@ -27,9 +27,9 @@ __all__ = ["Table"]
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _PADDED: Final = re.compile(r"(?:^|\.)0\d")
-_FARTHEST: Final = 50
-"""By how much the first number that differs may be above that of the newest release: more is a typo, 0.9.199 or 0.91.9.
-LLMKube has made up to 28 releases of one minor."""
+_FARTHEST: Final = (1, 10, 50)
+"""By how much the first number that differs may be above that of the newest release, by its place. More is a typo, as
+in 9.9.19, 0.91.9 or 0.9.199. LLMKube has made up to 29 releases of one minor. A date may be further."""
 
 
 class Row(NamedTuple):
@@ -66,12 +66,12 @@ class Table:
     @property
     def newest(self) -> str:
         """The newest release with a number; "" if there is none."""
-        return next((each for each in reversed(self.releases) if not _is_head(each)), "")
+        return next((name for name in reversed(self.releases) if not _is_head(name)), "")
 
     def find(self, release: str) -> str | None:
         """A release of the table as it is written there; ``v0.9.8`` and ``head`` are understood."""
         wanted = release.removeprefix("v")
-        return next((each for each in self.releases if wanted == each or (wanted == "head" and _is_head(each))), None)
+        return next((name for name in self.releases if wanted == name or (wanted == "head" and _is_head(name))), None)
 
     def named(self, release: str) -> str:
         """As :meth:`find`.
@@ -189,7 +189,7 @@ def _is_head(release: str) -> bool:
 
 
 def _numbered(releases: Sequence[str]) -> list[str]:
-    return [each for each in releases if not _is_head(each)]
+    return [name for name in releases if not _is_head(name)]
 
 
 def _place(release: str, numbered: Sequence[str]) -> int | None:
@@ -201,11 +201,12 @@ def _place(release: str, numbered: Sequence[str]) -> int | None:
 
 
 def _is_typo(release: str, numbered: Sequence[str], *, is_newest: bool) -> bool:
-    if _is_head(release) or (_PADDED.search(release) and not any(map(_PADDED.search, numbered))):
+    is_padded = _PADDED.search(release) and not any(map(_PADDED.search, numbered))
+    if _is_head(release) or is_padded or version(release) in map(version, numbered):
         return True
     pairs = zip_longest(version(numbered[-1])[0], version(release)[0], fillvalue=0.0)
-    old, new = next(((old, new) for old, new in pairs if old != new), (0.0, 0.0))
-    return is_newest and new - old > max(_FARTHEST, old)
+    at, (old, new) = next(((at, pair) for at, pair in enumerate(pairs) if pair[0] != pair[1]), (0, (0.0, 0.0)))
+    return is_newest and new - old > max(_FARTHEST[min(at, 2)], old // 100)
 
 
 def nearest(release: str, releases: Sequence[str]) -> str:
