@@ -199,11 +199,25 @@ ipFamilies: {{ toJson . }}
 {{- if or .Values.policies.configMap .Values.policies.documents -}}yes{{- end -}}
 {{- end -}}
 
+{{/* A setting of an operator as flags have it. */}}
+{{- define "modelgate.setting" -}}
+{{- if kindIs "slice" . -}}{{ join "," . }}
+{{- else if kindIs "map" . -}}{{ range $index, $key := keys . | sortAlpha }}{{ if $index }},{{ end }}{{ $key }}={{ get $ $key }}{{ end }}
+{{- else if kindIs "string" . -}}{{ . }}
+{{- else -}}{{ toJson . }}
+{{- end -}}
+{{- end -}}
+
 {{/* What decides how strict the rules are and what they follow: the same for the gate and for the reconciler. */}}
 {{- define "modelgate.rules" -}}
 - --profile={{ .Values.gate.profile }}
 {{- range $api, $release := .Values.releases }}
 - --release={{ $api }}={{ $release }}
+{{- end }}
+{{- range $api, $settings := .Values.operators }}
+{{- range $name, $value := $settings }}
+- {{ printf "--set=%s.%s=%s" $api $name (include "modelgate.setting" $value) | quote }}
+{{- end }}
 {{- end }}
 {{- with .Values.gate.ome }}
 - --ome={{ .behaviour }}

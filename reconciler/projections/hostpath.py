@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Sequence
+
+from webhook.facts.llmkube import cleaned
 
 
 def refusal(source: str, path: str, roots: Sequence[str]) -> str:
@@ -14,18 +15,14 @@ def refusal(source: str, path: str, roots: Sequence[str]) -> str:
     """
     if not path.startswith("/"):
         return f'local model source must be an absolute path: "{source}"'
-    allowed = [_clean(root.strip()) for root in roots if root.strip().startswith("/")]
+    allowed = [cleaned(root.strip()) for root in roots if root.strip().startswith("/")]
     if not allowed:
         return (
             f'local model sources are disabled: no allowed host path roots are configured; refusing source "{source}"'
         )
-    if any(_inside(_clean(path), root) for root in allowed):
+    if any(_inside(cleaned(path), root) for root in allowed):
         return ""
     return f'local model source "{source}" is not within any allowed root [{" ".join(allowed)}]'
-
-
-def _clean(path: str) -> str:
-    return posixpath.normpath("/" + path.lstrip("/"))  # normpath keeps two leading slashes, a POSIX freedom
 
 
 def _inside(path: str, root: str) -> bool:

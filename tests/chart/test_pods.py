@@ -102,6 +102,7 @@ def test_the_server_is_started_with_the_settings_of_the_values():
         'gate.ome={"behaviour":"doc-era","migration":false,"namespace":"o"}',
         'gate.aim={"documentedPrecision":false,"autoSelection":true,"namespace":"a"}',
         'releases={"llmkube":"0.9.19"}',
+        'operators.llmkube={"hostPathRoots":["/a","/b c"],"defaultFSGroup":1000700000,"sharedPool":{"b":"2","a":"1"}}',
     )["gate"]["containers"][0]
     assert chosen(parsed(server["args"])) == Settings(
         ome=Behaviour.DOC_ERA,
@@ -111,6 +112,11 @@ def test_the_server_is_started_with_the_settings_of_the_values():
         aim_auto_selection=True,
         aim_namespace="a",
         releases=(("llmkube", "0.9.19"),),
+        operators=(
+            ("llmkube.defaultFSGroup", "1000700000"),
+            ("llmkube.hostPathRoots", "/a,/b c"),
+            ("llmkube.sharedPool", "a=1,b=2"),
+        ),
     )
     assert chosen(parsed(container("gate", "gate")["args"])) == DEFAULT_SETTINGS
 

@@ -71,7 +71,9 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, namespace: blue}
 spec:
+  selector: {matchLabels: {app: web}}
   template:
+    metadata: {labels: {app: web}}
     spec:
       containers:
       - {name: a, image: "registry.example/a:1"}
@@ -199,9 +201,16 @@ def test_all_that_is_wrong_with_the_folder_is_said_at_once(folder: Path, capsys:
     assert "nameless.yaml:1: metadata.name: ConfigMap without a name" in lines
 
 
-def test_without_policies_other_kinds_are_let_through(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", str(folder / "manifests" / "web.yaml")]) == 0
-    assert "not checked: 1 apps/v1 Deployment: not known to Modelgate" in capsys.readouterr().err
+def test_without_policies_built_in_kinds_are_judged_as_kubernetes_does(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    web = folder / "manifests" / "web.yaml"
+    assert main(["check", str(web)]) == 0
+    assert "1 checked, 0 refused" in capsys.readouterr().err
+    web.write_text(DEPLOYMENT.replace("app: web}}\n  template", "app: wbe}}\n  template"))
+    assert main(["check", str(web)]) == 1
+    said = 'schema error: spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match'
+    assert said in capsys.readouterr().out
 
 
 def test_a_folder_without_a_policy_is_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -243,18 +252,18 @@ def test_policies_that_other_programs_evaluate_are_named(folder: Path, capsys: p
 def test_built_in_kinds_are_checked_against_their_own_fields(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     web = folder / "manifests" / "web.yaml"
     web.write_text(
-        DEPLOYMENT.replace("elsewhere", "registry").replace("spec:\n  template", 'spec:\n  replicas: "2"\n  template')
+        DEPLOYMENT.replace("elsewhere", "registry").replace("spec:\n  selector", 'spec:\n  replicas: "2"\n  selector')
     )
     assert run(folder) == 1
     said = 'web.yaml:5:3: schema error: spec.replicas: Invalid value: "2": must be of type integer'
     assert said in capsys.readouterr().out
-    web.write_text(DEPLOYMENT.replace("elsewhere", "registry").replace("  template:", "  tmplate: {}\n  template:"))
+    web.write_text(DEPLOYMENT.replace("elsewhere", "registry").replace("  selector:", "  tmplate: {}\n  selector:"))
     assert run(folder) == 1
     assert "web.yaml:5:3: unknown-field error: spec.tmplate: unknown field" in capsys.readouterr().out
     web.write_text(DEPLOYMENT.replace("elsewhere", "registry").replace("name: web", "name: a/b, labels: {a: b c}"))
     assert run(folder) == 1
     out = capsys.readouterr().out
-    assert "error: metadata.name: Invalid value: \"a/b\": may not contain '/'" in out
+    assert 'error: metadata.name: Invalid value: "a/b": a lowercase RFC 1123 subdomain must' in out
     assert 'error: metadata.labels: Invalid value: "b c"' in out
 
 

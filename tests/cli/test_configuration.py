@@ -55,6 +55,17 @@ def test_a_profile_and_settings_are_taken_and_flags_count_more(project: Path) ->
     assert main(["normalise", "m.yaml"]) == 1
 
 
+def test_settings_of_operators_are_taken_and_a_flag_replaces_one(project: Path, capsys: Capture) -> None:
+    (project / "m.yaml").write_text(GOOD.replace("pvc://c/m.gguf", "/srv/m.gguf"))
+    assert main(["check", "--fail-on=warning", "m.yaml"]) == 1
+    configure(project, "operators: {llmkube: {hostPathRoots: [/srv], defaultFSGroup: 0}}\n")
+    assert main(["check", "--fail-on=warning", "m.yaml"]) == 0
+    assert main(["check", "--fail-on=warning", "--set", "llmkube.defaultFSGroup=5", "m.yaml"]) == 0
+    capsys.readouterr()
+    assert main(["check", "--fail-on=warning", "--set", "llmkube.hostPathRoots=/mnt", "m.yaml"]) == 1
+    assert 'not below a folder that the operator allows, "/mnt"' in capsys.readouterr().out
+
+
 def test_paths_are_those_beside_the_file(project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     service = "apiVersion: ome.io/v1beta1\nkind: InferenceService\nmetadata: {name: s}\nspec: {model: {name: m}}\n"
     model = "apiVersion: ome.io/v1beta1\nkind: ClusterBaseModel\nmetadata: {name: m}\nspec: {}\n"
@@ -83,6 +94,10 @@ def test_a_configuration_above_the_repository_is_not_read(project: Path, monkeyp
         ("profile: lenient", ":1: profile: Input should be "),
         ("exclude: vendor", ":1: exclude: Input should be a valid list"),
         ("ignore: [LK999]", "--ignore: there is no rule LK999; did you mean"),
+        ("operators: {llmkube: [a]}", ":1: operators.llmkube: Input should be a valid dictionary"),
+        ("operators: {a.b: {c: 1}, a: {b.c: 2}}", ":1: operators: a.b.c is set twice"),
+        ("operators: {llmkube: {roots: a}}", '--set llmkube.roots: LLMKube has no setting "roots" here; use one of'),
+        ("operators: {llmkube: {defaultFSGroup: [1]}}", "--set llmkube.defaultFSGroup: '(1,)' is not an integer"),
         ("settings: {omeNamespace: a/b}", "--ome-namespace: String should match pattern"),
         ("- a", ":1: expected an object, got list"),
         ("a: [", ":2: while parsing a flow node"),
@@ -115,6 +130,6 @@ def test_the_schema_in_the_repository_is_that_of_the_code() -> None:
 
 
 def test_every_setting_can_be_configured() -> None:
-    assert {each.name for each in fields(Settings)} == {*Behaviours.model_fields, "releases"}
+    assert {each.name for each in fields(Settings)} == {*Behaviours.model_fields, "releases", "operators"}
     assert "releases" in Configuration.model_fields
     assert Configuration.model_validate({}) == Configuration.model_validate({"settings": {}})

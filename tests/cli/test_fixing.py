@@ -13,7 +13,7 @@ Capture = pytest.CaptureFixture[str]
 
 WRONG = """\
 # kept: comment
-apiVersion: inference.llmkube.dev/v1alpha2   # kept
+apiVersion: inference.llmkube.dev/v1alpha   # kept
 kind: Model
 metadata:
     name:   m          # kept spaces
@@ -23,7 +23,7 @@ spec:
   hardware: {Gpu: {count: 1}, accelerator: cuda}
 """
 RIGHT = (
-    WRONG.replace("v1alpha2", "v1alpha1").replace('"fromat"', '"format"').replace("GGUF", "gguf").replace("Gpu", "gpu")
+    WRONG.replace("v1alpha ", "v1alpha1 ").replace('"fromat"', '"format"').replace("GGUF", "gguf").replace("Gpu", "gpu")
 )
 
 
@@ -76,6 +76,15 @@ def test_what_is_ambiguous_stays(tmp_path: Path, spec: str) -> None:
     file.write_text(text)
     assert main(["check", "--fix", str(file)]) == 1
     assert file.read_text() == text
+
+
+def test_an_edit_that_leaves_an_error_at_its_place_is_not_made(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(GOOD.replace("spec: {", "spec: {hardware: {gpu: {count: 1.5}, accelerator: true}, "))
+    before = file.read_text()
+    assert main(["check", "--fix", str(file)]) == 1
+    assert file.read_text() == before
+    assert "fixed" not in capsys.readouterr().err
 
 
 def test_what_cannot_be_read_stays(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ spec:
       count: 9
   prefetch: true
 """
-OTHER = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"
+OTHER = "apiVersion: v1\nkind: Endpoints\nmetadata: {name: other}\n"
 
 
 def test_check_names_every_error_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,9 +44,9 @@ def test_check_names_every_error_with_its_line(tmp_path: Path, capsys: pytest.Ca
     assert "\n  help: " in out
     assert f"{file}:14:7: schema error: spec.hardware.gpu.count: Invalid value: 9:" in out
     assert f"{file}:15:3: unknown-field error: spec.prefetch: unknown field" in out
-    assert "ConfigMap" not in out
+    assert "Endpoints" not in out
     assert err.startswith("2 checked, 1 refused, 1 with warnings, 1 skipped\n")
-    assert "not checked: 1 v1 ConfigMap: not known to Modelgate\n" in err
+    assert "not checked: 1 v1 Endpoints: not known to Modelgate\n" in err
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_an_unknown_kind_is_not_checked_and_counted_with_a_suggestion(
 @pytest.mark.parametrize(
     ("api_version", "kind", "line", "use"),
     [
-        ("ome.io/v1alpha1", "InferenceService", 1, ": use v1beta1"),
-        ("inference.llmkube.dev/v1beta1", "Model", 1, ": use v1alpha1"),
+        ("ome.io/v1alpha", "InferenceService", 1, ": use v1beta1"),
+        ("inference.llmkube.dev/1", "Model", 1, ": use v1alpha1"),
         ("inference.llmkube.dev/v1alpha1", "Modle", 2, ": did you mean Model? Otherwise give its CustomResourceDef"),
         ("inference.llmkub.dev/v1alpha1", "Model", 1, ": did you mean inference.llmkube.dev/v1alpha1? Otherwise give"),
         ("inference.llmkub.dev/v1", "model", 1, ": did you mean inference.llmkube.dev/v1alpha1 Model? Otherwise give"),

@@ -178,8 +178,27 @@ PLANTED = {
         "AC301: case 'more than most'",
     ),
     "a group that is not named": ("pack.yaml", ", groups: [acme.example.com]", "", "spec.groups: add acme.example.com"),
+    "a setting that no rule reads": (
+        "pack.yaml",
+        "spec: {",
+        "spec: {settings: {most: {type: integer, default: 5, docs: The most.}}, ",
+        "spec.settings.most: no rule reads facts.operator.most: remove it",
+    ),
     "letters that are not named": ("pack.yaml", "codes: [AC], ", "", "spec.codes: add AC: codes begin with it"),
 }
+
+
+def test_a_setting_that_may_not_be_known_must_be_asked_for(folder: Path, capsys: Capture) -> None:
+    declared = "spec: {settings: {most: {type: integer, docs: The most.}}, "
+    (folder / "pack.yaml").write_text(PACK.replace("spec: {", declared))
+    policy = POLICY.replace("rule: self < 9", "rule: self < 9 && self < facts.operator.most")
+    assert policy != POLICY
+    (folder / "widget.yaml").write_text(policy)
+    said = "AC201: reads facts.operator.most, which may not be known: ask for has(facts.operator.most) first"
+    assert said in "\n".join(checked(folder, capsys)[1])
+    asked = POLICY.replace("self < 9", "self < 9 && (!has(facts.operator.most) || self < facts.operator.most)")
+    (folder / "widget.yaml").write_text(asked)
+    assert checked(folder, capsys)[0] == 0
 
 
 @pytest.mark.parametrize(("file", "old", "new", "message"), PLANTED.values(), ids=PLANTED.keys())

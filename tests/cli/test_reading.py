@@ -30,7 +30,7 @@ def test_a_repository_is_read_and_what_is_not_a_manifest_is_counted(tmp_path: Pa
     assert "2 checked, 0 refused, 0 with warnings, 1 skipped\n" in err
     counted = "1 Helm template, 2 hidden, 2 kustomization, 1 kustomize patch, 6 not a manifest"
     assert f"not read: {counted}\n" in err
-    assert "not checked: 1 apps/v1 Deployment: not known to Modelgate\n" in err
+    assert "not checked: 1 apps/v1 Deployment: a part of an object, such as a patch" in err
     assert f"{tmp_path / 'charts' / 'mine'}: Helm chart: pipe `helm template " in err
 
 
@@ -192,7 +192,7 @@ def test_pretty_json_has_true_lines(tmp_path: Path, capsys: Capture) -> None:
 @pytest.mark.parametrize("separator", ["\n", "", " \n\n"])
 def test_concatenated_json_is_read(tmp_path: Path, capsys: Capture, separator: str) -> None:
     file = tmp_path / "m.json"
-    file.write_text(separator.join([PRETTY, PRETTY, '{"apiVersion": "v1", "kind": "ConfigMap"}']))
+    file.write_text(separator.join([PRETTY, PRETTY, '{"apiVersion": "v1", "kind": "Endpoints"}']))
     assert main(["check", str(file)]) == 1
     out, err = capsys.readouterr()
     assert out.count("schema error: spec.format") == 2

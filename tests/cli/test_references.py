@@ -163,6 +163,69 @@ def test_a_mistake_is_an_error_with_its_line(tmp_path: Path, old: str, new: str,
     assert "acme/widget.yaml:" in str(caught.value)
 
 
+ALIKE = """\
+apiVersion: modelgate.dev/v1alpha1
+kind: Policy
+metadata: {name: acme-alike}
+spec:
+  target: {group: acme.example.com, versions: [v1], kind: Widget}
+  references:
+  - name: alike
+    group: acme.example.com
+    kind: Widget
+    path: spec.queue
+    by: spec.queue
+    fields:
+      size: {path: spec.size, type: integer}
+  validations:
+  - code: AC403
+    at: spec.queue
+    rule: "!facts.alike.found"
+    messageExpression: "facts.alike.names.join(', ') + ' have ' + facts.alike.name + ', ' + string(facts.alike.size)"
+    docs: A queue takes one widget.
+"""
+
+
+def test_others_are_looked_for_by_a_field(tmp_path: Path) -> None:
+    gate = Gate(policies=pack_at(tmp_path, ALIKE))
+    alone = an_object("Widget", "a", queue="fast", size=1)
+    others = [an_object("Widget", "b", queue="slow"), an_object("Widget", "a", namespace="c", queue="fast")]
+    assert of_widget(gate, *others, an_object("Queue", "fast"), alone).codes == set()
+    assert of_widget(gate, an_object("Widget", "b"), an_object("Widget", "a")).codes == set()
+    alike = [an_object("Widget", name, queue="fast", size=ord(name)) for name in "gfedcb"]
+    (finding,) = of_widget(gate, *alike, alone).findings
+    assert finding.message == f'Invalid value: "fast": b, c, d, e, f have fast, {ord("b")}'
+
+
+def test_they_may_be_looked_for_in_all_namespaces(tmp_path: Path) -> None:
+    gate = Gate(
+        policies=pack_at(tmp_path, ALIKE.replace("by: spec.queue\n", "by: spec.queue\n    namespaced: false\n"))
+    )
+    other = an_object("Widget", "a", namespace="c", queue="fast")
+    assert of_widget(gate, other, an_object("Widget", "a", queue="fast")).codes == {"AC403"}
+
+
+def test_what_is_unknown_of_another_one_decides_nothing(tmp_path: Path) -> None:
+    gate = Gate(policies=pack_at(tmp_path, ALIKE))
+    alike = an_object("Widget", "b", queue="fast")
+    unknown = an_object("Widget", "c", queue="${QUEUE}")
+    assert of_widget(gate, alike, unknown, an_object("Widget", "a", queue="fast")).codes == set()
+
+
+@pytest.mark.parametrize(
+    ("new", "message"),
+    [
+        ("by: spec.queues", "spec.references[0].by: Widget: no 'queues' in spec of the schema, which has"),
+        ("by: spec.size", "spec.references[0].by: Widget: spec.size is of type integer, not string"),
+        ("by: spec.queue[*]", "must be the path of one field"),
+    ],
+)
+def test_a_field_to_look_by_is_that_of_a_text(tmp_path: Path, new: str, message: str) -> None:
+    with pytest.raises(LoadError) as caught:
+        catalog.load(packs=[pack_at(tmp_path, ALIKE.replace("by: spec.queue", new))])
+    assert message in str(caught.value)
+
+
 def test_two_references_of_one_name_are_an_error(tmp_path: Path) -> None:
     twice = POLICY.replace("  defaults:\n", "  - {name: queue, kind: ConfigMap, path: spec.queue}\n  defaults:\n", 1)
     with pytest.raises(LoadError) as caught:

@@ -13,6 +13,7 @@ import yaml
 from tests.cli.test_formats import reported
 from tests.cli.trees import BAD, GOOD, WARNED
 from tests.shared import shared
+from webhook.admission.stamp import ANNOTATION
 from webhook.cli import main
 from webhook.cli.input.configuration import configured
 from webhook.cli.manifests import outcomes
@@ -229,8 +230,16 @@ def test_every_finding_of_the_samples_leads_back_to_its_key(capsys: Capture) -> 
     assert total > 300
 
 
+TEXTS = ("annotations", "labels")
+
+
 def body(obj: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in obj.items() if key not in {"metadata", "status"}}
+    """What a default may write: the object without its status, and of its metadata labels and annotations."""
+    metadata = obj.get("metadata") or {}
+    texts = {
+        key: {name: text for name, text in (metadata.get(key) or {}).items() if name != ANNOTATION} for key in TEXTS
+    }
+    return {**{key: value for key, value in obj.items() if key not in {"metadata", "status"}}, "metadata": texts}
 
 
 def applied(obj: Any, change: Change) -> None:

@@ -1,9 +1,12 @@
 """A kind without a definition is not checked; a name one letter away from a kind with rules is a mistake."""
 
+import json
 from pathlib import Path
 
 import pytest
+import yaml
 
+from modelgate import Gate
 from tests.cli.trees import GOOD
 from tests.crds import crd_text
 from webhook import catalog
@@ -15,6 +18,7 @@ from webhook.library.kinds import is_served
 
 Capture = pytest.CaptureFixture[str]
 
+PACK = str(Path(__file__).resolve().parents[2] / "packs" / "aim-engine")
 LOADED = catalog.load()
 KINDS = LOADED.kinds
 SERVED = [(group, kind) for pack in built_in().values() for group, kinds in pack.served.items() for kind in kinds]
@@ -139,3 +143,74 @@ def test_the_configuration_says_it_too(tmp_path: Path, monkeypatch: pytest.Monke
     assert main(["check", "--unknown-kinds=skip", "."]) == 0
     (tmp_path / ".modelgate.yaml").write_text("minChecked: 2\n")
     assert main(["check", "."]) == 2
+
+
+def test_a_version_without_rules_is_not_checked(tmp_path: Path, capsys: Capture) -> None:
+    for version, kind in (("ome.io/v1", "InferenceService"), ("aim.eai.amd.com/v1alpha2", "AIMService")):
+        file, other = written(tmp_path, version, kind), LOADED.versions(GroupVersionKind("ome.io", "", kind))
+        has = "".join(other) or "v1alpha1"
+        said = f"not checked: 1 {version} {kind}: this version has no rules here ({has} has); give its Custom"
+        for form in ("text", "json", "github", "junit", "sarif"):
+            assert main(["check", f"--policies={PACK}", "--output", form, file]) == 0
+            assert said in "".join(capsys.readouterr())
+        assert main(["check", f"--policies={PACK}", "--unknown-kinds=error", file]) == 1
+        assert f'no matches for kind "{kind}" in version "{version}": use {has}' in capsys.readouterr().out
+
+
+def test_a_gate_allows_a_version_without_rules() -> None:
+    obj = {"apiVersion": "ome.io/v2", "kind": "InferenceService", "metadata": {"name": "a", "namespace": "b"}}
+    verdict = Gate().check(obj)
+    assert (verdict.checked, verdict.allowed) == (False, True)
+    assert str(verdict).startswith("InferenceService b/a: not checked: this version has no rules here (v1beta1 has)")
+    group, version = str(obj["apiVersion"]).split("/")
+    resource = {"group": group, "version": version, "resource": "inferenceservices"}
+    kind = {"group": group, "version": version, "kind": "InferenceService"}
+    request = {"uid": "1", "kind": kind, "resource": resource, "operation": "CREATE", "namespace": "b", "object": obj}
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    for mutating in (True, False):
+        reply = json.loads(Gate().admit(json.dumps(review).encode(), mutating=mutating))
+        assert reply["response"] == {"uid": "1", "allowed": True}
+
+
+def test_the_definition_of_a_kind_says_which_versions_there_are(tmp_path: Path, capsys: Capture) -> None:
+    definition = tmp_path / "crd.yaml"
+    definition.write_text(crd_text("ome.io", "InferenceService", version="v1"))
+    assert main(["check", f"--crds={definition}", written(tmp_path, "ome.io/v1", "InferenceService")]) == 0
+    assert "1 checked" in capsys.readouterr().err
+    assert main(["check", f"--crds={definition}", written(tmp_path, "ome.io/v2", "InferenceService")]) == 1
+    assert 'no matches for kind "InferenceService" in version "ome.io/v2": use ' in capsys.readouterr().out
+
+
+def test_other_kinds_of_a_loaded_group_are_not_those_of_a_successor(tmp_path: Path, capsys: Capture) -> None:
+    file = written(tmp_path, "aim.eai.amd.com/v1alpha2", "AIMProfile")
+    for arguments, why in (
+        ([f"--policies={PACK}"], "a kind of AIM without rules"),
+        ([], "the successor of aim.silogen.ai"),
+    ):
+        assert main(["check", *arguments, file]) == 0
+        assert why in capsys.readouterr().err
+
+
+def test_the_fields_of_a_version_without_rules_decide_nothing_about_other_objects(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    file = tmp_path / "m.yaml"
+    objects = [
+        {"apiVersion": "aim.eai.amd.com/v1alpha2", "kind": "AIMServiceTemplate", "spec": {"model": {"ref": "b"}}},
+        {"apiVersion": "aim.eai.amd.com/v1alpha1", "kind": "AIMModel", "spec": {"image": "a/b:1"}},
+        {"kind": "AIMService", "spec": {"model": {"name": "b"}, "template": {"name": "b"}}},
+    ]
+    objects[2]["apiVersion"] = objects[1]["apiVersion"]
+    file.write_text("\n---\n".join(json.dumps({**each, "metadata": {"name": "b"}}) for each in objects))
+    assert main(["check", f"--policies={PACK}", str(file)]) == 0
+    assert "2 checked, 0 refused, 0 with warnings, 1 skipped" in capsys.readouterr().err
+    definition = yaml.safe_load((Path(PACK) / "crds" / "aimservicetemplates.yaml").read_text())
+    newer = yaml.safe_load(crd_text("aim.eai.amd.com", "AIMServiceTemplate", version="v1alpha2"))["spec"]["versions"]
+    definition["spec"]["versions"] += [{**newer[0], "storage": False}]
+    (tmp_path / "crd.yaml").write_text(json.dumps(definition))
+    assert main(["check", f"--policies={PACK}", f"--crds={tmp_path / 'crd.yaml'}", str(file)]) == 0
+    assert "3 checked, 0 refused, 0 with warnings" in capsys.readouterr().err
+    objects[0] |= {"apiVersion": "aim.eai.amd.com/v1alpha1", "spec": {"modelName": "other"}}
+    file.write_text("\n---\n".join(json.dumps({**each, "metadata": {"name": "b"}}) for each in objects))
+    assert main(["check", f"--policies={PACK}", str(file)]) == 0
+    assert "AE404 warning" in capsys.readouterr().out

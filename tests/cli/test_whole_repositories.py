@@ -196,11 +196,11 @@ spec:
 }
 TREES = {"flux": FLUX, "argo": ARGO, "plain": PLAIN}
 FLAGS = {"flux": (), "argo": ("--kustomize",), "plain": ()}
-CHECKED = {"flux": 4, "argo": 2, "plain": 4}
+CHECKED = {"flux": 5, "argo": 2, "plain": 4}
 MISTAKES = [
     ("flux", "apps/model.yaml", "kind: Model", "kind: Modle", 2, "unknown-kind"),
     ("flux", "apps/model.yaml", "inference.llmkube.dev", "inference.llmkub.dev", 1, "unknown-kind"),
-    ("flux", "apps/model.yaml", "v1alpha1", "v1alpha2", 1, "unknown-kind"),
+    ("flux", "apps/model.yaml", "v1alpha1", "v1alpha", 1, "unknown-kind"),
     ("flux", "clusters/prod/apps.yaml", "ACCEL: cuda", "ACCEL: cudda", "apps/model.yaml:9", "schema"),
     ("flux", "clusters/prod/apps.yaml", 'GPUS: "2"', 'GPUS: "20"', "apps/model.yaml:12", "schema"),
     ("flux", "clusters/prod/vars.yaml", "VENDOR: nvidia", "VENDOR: nvdia", "apps/model.yaml:13", "schema"),
@@ -214,7 +214,7 @@ MISTAKES = [
     ("argo", "base/service.yaml", "minReplicas: 1", "minReplicas: one", 10, "schema"),
     ("argo", "base/service.yaml", "minReplicas: 1", "minReplica: 1", 10, "unknown-field"),
     ("argo", "base/service.yaml", "kind: InferenceService", "kind: InferenceSerivce", 2, "unknown-kind"),
-    ("argo", "base/service.yaml", "ome.io/v1beta1", "ome.io/v1beta2", 1, "unknown-kind"),
+    ("argo", "base/service.yaml", "ome.io/v1beta1", "ome.io/v1beta", 1, "unknown-kind"),
     ("argo", "base/service.yaml", "minReplicas: 1", "minReplicas: 3\n    maxReplicas: 2", 11, "OM302"),
     ("argo", "base/model.yaml", "storageUri: hf://", "storageUri: hff://", 8, ""),
     ("argo", "base/model.yaml", "modelFormat: {name: safetensors}", "modelFormat: {}", 6, "schema"),

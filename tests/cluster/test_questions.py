@@ -10,6 +10,8 @@ from webhook.cluster.live import LiveView
 from webhook.cluster.readthrough import AccessReview, LabelSelection, Reference, RequestView, ServedKind
 from webhook.cluster.store import KEEP
 from webhook.cluster.view import APIResource, Kind
+from webhook.facts import referenced
+from webhook.facts.settings import DEFAULT_SETTINGS
 
 LIMITS = APIResource("limits.example", "v1", "limits", "Limit")
 OLD_LIMITS = APIResource("limits.example", "v1alpha1", "limits", "Limit")
@@ -118,3 +120,9 @@ def test_an_api_server_that_does_not_say_gives_no_answer(server, view, question,
 def test_facts_list_only_what_is_watched(view):
     with pytest.raises(Fault, match="is not watched"):
         view.list(LIMIT)
+
+
+def test_a_reference_by_a_field_finds_nothing_of_a_kind_that_is_not_watched(view):
+    fact = referenced(LIMIT, ("spec", "a"), {}, namespaced=True, by=("spec", "a"))
+    found = fact.value({"metadata": {"namespace": "ns"}, "spec": {"a": "b"}}, RequestView(view, {}), DEFAULT_SETTINGS)
+    assert found == {"found": False, "name": "b", "names": []}

@@ -42,11 +42,12 @@ def _paths(names: list[str]) -> list[Path]:
 
 
 def _shared() -> list[Path]:
-    """The tables of pods and of reading, which are not published."""
-    found = [*sorted(SHARED.joinpath("corpora", "pods").glob("*.json")), SHARED / "corpora" / "yaml.json"]
+    """The tables of pods, of objects and of reading, which are not published."""
+    corpora = SHARED / "corpora"
+    found = [*sorted(corpora.glob("pods/*.json")), *sorted(corpora.glob("objects/*.json")), corpora / "yaml.json"]
     there = [path for path in found if path.exists() and is_table(path)]
     if len(there) < 2:
-        print(f"{'pods, yaml':44} not run: {SHARED} lacks tables of corpora/; set MODELGATE_SHARED")
+        print(f"{'pods, objects, yaml':44} not run: {SHARED} lacks tables of corpora/; set MODELGATE_SHARED")
     return there
 
 

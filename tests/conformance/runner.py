@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from tests.conformance.pods import FORMAT, pods_cases
+from tests.conformance import objects, pods
 from tests.conformance.tables import read
 from tests.conformance.upstream import upstream_cases
 
@@ -56,8 +56,10 @@ def load_skips() -> Mapping[str, str]:
 
 def read_cases(path: Path) -> list[dict[str, Any]]:
     document = read(path, _special)
-    if document.get("format") == FORMAT:
-        return pods_cases(document)
+    if document.get("format") == pods.FORMAT:
+        return pods.pods_cases(document)
+    if document.get("format") == objects.FORMAT:
+        return objects.objects_cases(document)
     return upstream_cases(document) if "groups" in document else document["cases"]
 
 

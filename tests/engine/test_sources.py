@@ -70,6 +70,7 @@ BOUNDED: Final = {
     "relax": "there are as many as causes",
     "tolerated": "there are as many as causes",
     "with_findings": "there are as many as causes",
+    "of": "it passes on the refusal of the size",
 }
 """What returns findings and does not spend by itself, and why it needs not to."""
 

@@ -120,7 +120,15 @@ def test_a_cache_key_of_anything() -> None:
 
 def test_the_fact_is_the_source_as_json() -> None:
     value = FACTS["Model"]["source"].compute({"spec": {"source": "pvc://c/m.gguf"}}, MemoryView())
-    assert value == {"kind": "pvc", "claim": "c", "path": "m.gguf", "repo": "", "revision": "", "error": ""}
+    assert value == {
+        "kind": "pvc",
+        "claim": "c",
+        "path": "m.gguf",
+        "clean": "",
+        "repo": "",
+        "revision": "",
+        "error": "",
+    }
     assert type(value["kind"]) is str
     assert set(FACTS["Model"]["source"].schema["properties"]) == set(value)
 

@@ -20,7 +20,6 @@ EXCEPTIONS = {
     "tools/coverage/definitions.py": "the text of a page",
     "tools/release/changes.py": "the headings of a page",
     "tools/site/authors.py": "explains facts to authors",
-    "webhook/cli/choices.py": "help of the settings of one API",
     "webhook/cli/demo.py": "sends objects of one kind",
     "webhook/cli/explain.py": "help names two kinds as examples",
     "webhook/cli/input/configurationfile.py": "an example of a value",

@@ -48,6 +48,17 @@ def test_a_choice_that_there_is_not_is_refused_with_those_there_are() -> None:
     ]
 
 
+def test_settings_of_operators_are_those_of_flags_or_of_one_variable() -> None:
+    environment = {"MODELGATE_TLS_DIR": "/t", "MODELGATE_OPERATORS": "llmkube.hostPathRoots=/a,/b; ome.namespace=o"}
+    found = Settings.of({}, environment).facts
+    assert found == replace(DEFAULT_SETTINGS, ome_namespace="o", operators=(("llmkube.hostPathRoots", "/a,/b"),))
+    assert Settings.of({"operators": ["llmkube.defaultFSGroup=0"]}, environment).facts == replace(
+        DEFAULT_SETTINGS, operators=(("llmkube.defaultFSGroup", "0"),)
+    )
+    with pytest.raises(SettingsError, match=r"--set \(MODELGATE_OPERATORS\): 'nothing' sets nothing"):
+        Settings.of({}, {**environment, "MODELGATE_OPERATORS": "nothing"})
+
+
 def test_the_log_level_is_a_setting_with_four_values() -> None:
     assert Settings.of({}, {"MODELGATE_TLS_DIR": "/t"}).log_level == "info"
     assert (

@@ -19,7 +19,6 @@ from webhook.catalog import load
 from webhook.cli import COMMANDS
 from webhook.cli import main as modelgate
 from webhook.cli.report.codes import KUBERNETES, retired
-from webhook.facts import FACTS
 
 
 class Links(HTMLParser):
@@ -139,13 +138,13 @@ def test_the_additions_for_keyboards_and_contrast_are_on_every_page(site, pages)
 
 def test_the_facts_of_every_kind_are_explained_with_their_types(site):
     text = (site / "authors" / "facts.html").read_text()
-    for kinds in FACTS.values():
-        for kind, facts in kinds.items():
-            assert f'id="{kind.lower()}"' in text
-            for name, fact in facts.items():
-                assert len(meaning(name, fact)) > 15
-                assert f"facts.{name}" in text
-    assert set(MEANINGS) <= {name for kinds in FACTS.values() for facts in kinds.values() for name in facts}
+    kinds = load().kinds.values()
+    for known in kinds:
+        assert f'id="{known.gvk.kind.lower()}"' in text
+        for name, fact in known.own_facts.items():
+            assert len(meaning(name, fact)) > 15
+            assert f"facts.{name}" in text
+    assert set(MEANINGS) <= {name for known in kinds for name in known.own_facts}
 
 
 def test_search_needs_no_server(site, pages):

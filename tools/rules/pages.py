@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from webhook.admission import GroupVersionKind, Warn
-from webhook.catalog import Catalog
+from webhook.catalog import Catalog, Pack
 from webhook.cli.cases import catalogs, parse_cases, run
+from webhook.cli.rule import shown_value
 from webhook.manifests import documents
 from webhook.policy import PolicyDocument, Validation, parse_policy
 from webhook.policy.document import Default
@@ -34,7 +35,22 @@ def _tables(api: str, catalog: Catalog) -> str:
     files = sorted({*folder.glob("*.yaml")} - {folder / "pack.yaml", folder / "follow.yaml"})
     found = [parse_policy(document) for file in files for document in documents.read(file)]
     operator, heard = catalog.packs[api].operator, _heard(api, catalog)
-    return "\n".join(part for policy in found for part in _of_policy(policy, operator, heard))
+    parts = (part for policy in found for part in _of_policy(policy, operator, heard))
+    return "\n".join((*_settings(catalog.packs[api]), *parts))
+
+
+def _settings(pack: Pack) -> Iterator[str]:
+    """The settings of the operator that rules read."""
+    if not pack.settings:
+        return
+    yield "## Settings of the operator\n"
+    yield "| setting | default | where the operator has it | meaning |\n|---|---|---|---|"
+    for name, each in pack.settings.items():
+        places = ", ".join(f"`{place}`" for place in (*each.values, *each.arguments, *each.environment)) or "nowhere"
+        default = "not known" if each.default is None else shown_value(each.default) or "none"
+        releases = f"{pack.operator} `{each.operator}`: " if each.operator else ""
+        yield _row(f"`{pack.folder.name}.{name}`", f"`{default}`", places, releases + each.docs)
+    yield ""
 
 
 Heard = Mapping[tuple[str, str], str]

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from webhook import catalog
 from webhook.cli import cases
 from webhook.cluster import Kind
-from webhook.facts import FACTS, Fact, inputs_of
+from webhook.facts import Fact, inputs_of
 from webhook.policy import document
 
 if TYPE_CHECKING:
@@ -111,8 +111,7 @@ _NAMES: Final = {str: "string", bool: "boolean", int: "integer", Any: "any value
 def _kinds() -> Iterator[str]:
     for gvk, known in catalog.load().kinds.items():
         yield f"## {gvk.kind}\n\n`{gvk.group}/{gvk.version}`\n"
-        facts = FACTS.get(known.api, {}).get(gvk.kind, {})
-        for name, fact in facts.items():
+        for name, fact in known.own_facts.items():
             yield from _fact(Kind(gvk.group, gvk.kind), name, fact)
         if known.policy.variables:
             yield "### Variables of its policy\n\n```text"
@@ -142,6 +141,7 @@ MEANINGS: Final = {
     "predictorUsed": "Whether the service uses the old field `predictor`.",
     "query": "Which bracket or quote of the PromQL query has no other one; empty if all are paired.",
     "renamed": "Fields with the names that other releases give them, and their names in this one.",
+    "operator": "The settings of the operator that `pack.yaml` declares, as they are given or by default.",
     "resolved": "What AIM resolves for the service: image, template, configuration, and the status that follows.",
     "routeTemplate": "What is wrong with the template of the route; empty if nothing is.",
     "runtime": "The runtime that the service names: whether it exists, is disabled, and fits the model.",

@@ -70,7 +70,9 @@ class Dependences:
         for each in self.policy.references:
             if each.name == fact:
                 named = [(self.kind, each.named_by), (self.kind, ("metadata", "namespace"))]
-                return named + [(Kind(each.group, each.kind), path) for _, path, *_ in each.members]
+                looked_for = [each.by, ("metadata", "name")] if each.by else []
+                paths = [*looked_for, *(path for _, path, *_ in each.members)]
+                return named + [(Kind(each.group, each.kind), path) for path in paths]
         return inputs_of(self.kind, fact)
 
 

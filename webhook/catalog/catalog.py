@@ -18,6 +18,7 @@ from webhook.catalog.kept import POLICIES, SHIPPED, Kept
 from webhook.catalog.kinds import NO_POLICY, Kinds, KnownKind, Preparations, kinds_of
 from webhook.catalog.packs import InForce, Pack, Unlisted, built_in
 from webhook.catalog.releases import chosen, compiled, compiled_in, released
+from webhook.catalog.settings import check_settings
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.manifests.folders import entries
 from webhook.policy import Prepared
@@ -53,6 +54,10 @@ class Catalog:
 
     def find(self, gvk: GroupVersionKind) -> KnownKind | None:
         return self.kinds.get(gvk)
+
+    def versions(self, gvk: GroupVersionKind) -> list[str]:
+        """The known versions of a kind, whatever version is asked for."""
+        return [one.version for one in self.kinds if (one.group, one.kind) == (gvk.group, gvk.kind)]
 
     def uncompiled(self, gvk: GroupVersionKind) -> KnownKind:
         """A kind of this catalog; its rules may not be compiled yet."""
@@ -172,7 +177,7 @@ def load(
 
     Raises:
         CatalogError: with every problem of every file.
-        SettingsError: a setting names a release that does not exist.
+        SettingsError: a setting names a release that does not exist, or a setting that its operator does not have.
     """
     loaded = Loaded()
     if root is None:
@@ -192,6 +197,7 @@ def load(
     user_folders.check_references()
     if loaded.problems:
         raise CatalogError(loaded.problems)
+    check_settings(loaded.packs, settings)
     loaded.digest.update(repr(replace(settings, releases=())).encode())
     catalog = Catalog(_lazy(loaded.kinds, kept), loaded.digest.hexdigest()[:16], kept.digest, loaded.packs)
     return catalog.under(chosen(loaded.packs, settings.releases)) if settings.releases else catalog

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from webhook.policy import PolicyDocument
-    from webhook.policy.document import Member, Reference
+    from webhook.policy.document import Reference
 
 _TARGET: Final = re.compile(r"^  target:\n(?:    .*\n)+", re.MULTILINE)
 _SCHEMA: Final = re.compile(r'^ *(?:schema:\n|"schema":)', re.MULTILINE)
@@ -265,19 +265,21 @@ def _unfitting(reference: Reference, kinds: Collection[KnownKind]) -> Iterator[t
         for near in get_close_matches(reference.kind, names, 1):
             yield ("kind",), f"{reference.group} has no {reference.kind[:60]} here; did you mean {near}?"
         return
-    if reference.namespaced != (namespaced := definitions[-1].namespaced):
+    namespaced = definitions[-1].namespaced
+    if reference.namespaced != namespaced and not (reference.by and namespaced):  # by a field, in all namespaces
         scope = "is in a namespace" if namespaced else "is a kind of the cluster"
         yield ("namespaced",), f"{reference.kind} {scope}: set namespaced: {str(namespaced).lower()}"
-    for name, member in reference.fields.items():
-        wrong = [_wrong(known.schema.raw, member) for known in definitions]
+    read = [(("fields", name), member.path, member.type) for name, member in reference.fields.items()]
+    for place, path, sort in [*read, *([(("by",), reference.by, "string")] if reference.by else [])]:
+        wrong = [_wrong(known.schema.raw, path, sort) for known in definitions]
         if all(wrong):  # a version may lack what another one has
-            yield ("fields", name), f"{reference.kind}: {wrong[-1]}"
+            yield place, f"{reference.kind}: {wrong[-1]}"
 
 
-def _wrong(schema: Mapping[str, Any], member: Member) -> str:
+def _wrong(schema: Mapping[str, Any], path: str, sort: str) -> str:
     """What is wrong with a path and a type; "" if nothing is, or if the definition leaves it open."""
     node: Mapping[str, Any] = schema
-    keys = Path.parse(member.path).keys
+    keys = Path.parse(path).keys
     if keys[0] == "metadata":
         return ""
     for depth, key in enumerate(keys):
@@ -291,6 +293,6 @@ def _wrong(schema: Mapping[str, Any], member: Member) -> str:
     kinds: tuple[str | None, ...] = (node.get("type"),)
     if kinds == ("array",):
         kinds = ("array", (node.get("items") or {}).get("type"))
-    if kinds[0] is None or kinds in _TYPES[member.type]:
+    if kinds[0] is None or kinds in _TYPES[sort]:
         return ""
-    return f"{member.path} is of type {' of '.join(map(str, kinds))}, not {member.type}"
+    return f"{path} is of type {' of '.join(map(str, kinds))}, not {sort}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from webhook.admission import GroupVersionKind
 from webhook.catalog.applies import Foreign, Own
 from webhook.catalog.packs import DOCUMENTED, NO_PACK, InForce, Pack
+from webhook.catalog.settings import fact_of
 from webhook.cluster import Kind
 from webhook.facts import KNOWN, Fact, Knowledge, Member, WholesOf, referenced
 from webhook.manifests.documents import Document
@@ -52,8 +53,8 @@ class KnownKind:
     ``foreign`` is a kind that a user's CRD defines: it has no rules and gets no stamp, and only its schema counts.
     ``in_force`` is the release that the policy is compiled for, of the operator that the ``pack`` describes.
     ``documented`` is the kind of the documented release, of one of another release. ``is_unshaped``: the definition of
-    the release in force is not known. ``own_facts`` are those that Python has. ``wholes`` makes the pods of an object
-    and of others.
+    the release in force is not known. ``own_facts`` are those that Python has, and the settings of the operator.
+    ``wholes`` makes the pods of an object and of others.
     """
 
     api: str
@@ -204,6 +205,7 @@ def facts_of(references: tuple[Reference, ...]) -> Mapping[str, Fact]:
             each.named_by,
             {name: Member(*member) for name, *member in each.members},
             namespaced=each.namespaced,
+            by=each.by,
         )
         for each in references
     }
@@ -212,7 +214,7 @@ def facts_of(references: tuple[Reference, ...]) -> Mapping[str, Fact]:
 def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:
     """The served versions of a definition, without policies."""
     of_api = KNOWN.get(pack.facts, Knowledge({}))
-    facts, wholes = of_api.facts.get(crd.kind, {}), of_api.wholes.get(crd.kind)
+    facts, wholes = {**of_api.facts.get(crd.kind, {}), **fact_of(pack, pack.in_force)}, of_api.wholes.get(crd.kind)
     for version in crd.versions.values():
         if version.served:
             gvk = GroupVersionKind(crd.group, version.name, crd.kind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import content_of, entries
 from webhook.policy import node_at
-from webhook.policy.pack import PackDocument, Spec
+from webhook.policy.pack import PackDocument, Setting, Spec
 from webhook.policy.problems import checked
 from webhook.policy.ranges import Range, version
 
@@ -183,8 +183,11 @@ class Pack(Spec):
             raise CatalogError([Problem(files.name(PACK), "", f"must have one document, not {len(found)}")])
         (document,) = found
         if trusted:
-            return cls(files=files, **document.value["spec"])
-        pack = cls(files=files, **asdict(checked(document, PackDocument).spec))
+            spec = document.value["spec"]
+            settings = {name: Setting(**declared) for name, declared in spec.get("settings", {}).items()}
+            return cls(files=files, **{**spec, "settings": settings})
+        spec = checked(document, PackDocument).spec
+        pack = cls(files=files, **{part.name: getattr(spec, part.name) for part in fields(spec)})
         if pack.facts and pack.facts not in FACTS:
             message = f'there are no facts "{pack.facts[:60]}"; {closest(pack.facts, FACTS)}'
             raise CatalogError([Problem(f"{document.source}:{document.line}", "spec.facts", message)])
@@ -200,6 +203,10 @@ class Pack(Spec):
     @property
     def trusted(self) -> bool:
         return self.files.trusted
+
+    def runs(self, image: str) -> bool:
+        """Whether an image is one of the operator, by the last part of its name."""
+        return image.rpartition("/")[2].partition("@")[0].partition(":")[0] in self.images
 
     def place(self, *path: str) -> str:
         """Where pack.yaml says something, as file and line; the folder, where it has no such file."""

@@ -33,7 +33,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from webhook.admission import Cause, Decision, Default, GroupVersionKind, Request, Warn, labels, patch
 from webhook.admission.errors import DocumentError
-from webhook.catalog import Catalog, KnownKind, chosen
+from webhook.catalog import Catalog, KnownKind, check_settings, chosen
 from webhook.cluster import MemoryView
 from webhook.engine import POD_CODES, Options
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
@@ -145,8 +145,9 @@ def run(case: Case, known: KnownKind, catalog: Catalog, *, complete: bool = True
     A case of several releases is run under each; the result is that of the last, with the failures of all.
 
     Raises:
-        SettingsError: the case names a release that does not exist.
+        SettingsError: the case names a release that does not exist, or a setting that the operator does not have.
     """
+    check_settings(catalog.packs, case.settings)
     results = [_run(case, found.kinds[known.gvk], found, complete) for found in catalogs(case, known.api, catalog)]
     if not results:
         return _run(case, known, catalog, complete)

@@ -16,6 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare one flag per setting; None if it is not given."""
     behaviour = group(parser, "which behaviour of an API to follow")
     add_release(behaviour)
+    add_set(behaviour)
     add = behaviour.add_argument
     boolean = argparse.BooleanOptionalAction
     add(
@@ -66,6 +67,18 @@ def add_release(flags: Flags) -> None:
     )
 
 
+def add_set(flags: Flags) -> None:
+    """Declare the flag for the settings of operators; None if it is not given."""
+    flags.add_argument(
+        "--set",
+        action="append",
+        dest="operators",
+        metavar="API.NAME=VALUE",
+        help="a setting of an operator that rules read, such as llmkube.hostPathRoots=/srv/models (default: what the "
+        "operator does without it); repeatable",
+    )
+
+
 def add_without(parser: argparse.ArgumentParser, default: tuple[str, ...] | None = None) -> None:
     """Declare the flag for the APIs that an installation does not cover."""
     parser.add_argument(
@@ -96,4 +109,4 @@ def chosen(options: argparse.Namespace) -> Settings:
 
 
 def _flag(name: str) -> str:
-    return "--release" if name == "releases" else f"--{name.replace('_', '-')}"
+    return {"releases": "--release", "operators": "--set"}.get(name) or f"--{name.replace('_', '-')}"

@@ -110,7 +110,7 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         judge_at_commit = judge_of(files.before)
         reviews_at_commit = [judge_at_commit.review(each) for each in progress(files.before, "judged")]
     _add_repeats(given, reviews, strict=options.strict)
-    if not any(each.reviewed for each in reviews):
+    if not any(each.reviewed and _has_rules(each, options, ruling) for each in reviews):
         given.problems += excluded(given, options)
     return Outcomes(
         [_explained(each, judge.view, ruling.options.settings) for each in reviews] if options.verbose else reviews,
@@ -123,6 +123,11 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         options.packs,
         reviews_at_commit,
     )
+
+
+def _has_rules(review: ReviewedManifest, options: argparse.Namespace, ruling: Ruling) -> bool:
+    """Whether more than Kubernetes' own validation judges an object: otherwise excluding the others would hide them."""
+    return bool(options.admission_policies) or ruling.catalog.find(kind_of(review.document.value)) is not None
 
 
 def _strictness(options: argparse.Namespace) -> Options:

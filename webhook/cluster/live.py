@@ -14,7 +14,7 @@ from webhook.cluster.connection import connected
 from webhook.cluster.informer import Following, Informer, join
 from webhook.cluster.readthrough import MIN_TIMEOUT, ClusterAnswer, ClusterQuestion, Reference, ask, find
 from webhook.cluster.store import RecentAnswers, light
-from webhook.cluster.view import APIResource, Freshness, Key, Kind
+from webhook.cluster.view import APIResource, Freshness, Key, Kind, Unwatched
 
 __all__ = ["STALE", "LiveView", "live_view", "reader"]
 
@@ -23,6 +23,10 @@ STALE: Final = 180.0
 
 GRACE: Final = 5.0
 """Seconds for the threads to end; they are daemons, so a request that hangs does not keep the process alive."""
+
+
+class _NotWatched(Fault, Unwatched):
+    """It is a fault of the fact that lists the kind, unless that expects it."""
 
 
 class LiveView:
@@ -161,7 +165,7 @@ class LiveView:
         try:
             return self._informers[kind]
         except KeyError:
-            raise Fault(f"a fact lists {kind.group}/{kind.kind}, which is not watched") from None
+            raise _NotWatched(f"a fact lists {kind.group}/{kind.kind}, which is not watched") from None
 
 
 def _of_facts(question: ClusterQuestion) -> TypeGuard[Reference]:

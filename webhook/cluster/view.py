@@ -9,7 +9,17 @@ from urllib.parse import quote
 
 from webhook.ground.budget import Budget
 
-__all__ = ["APIResource", "ClusterView", "CountedView", "Freshness", "Key", "Kind", "MemoryView", "is_name"]
+__all__ = [
+    "APIResource",
+    "ClusterView",
+    "CountedView",
+    "Freshness",
+    "Key",
+    "Kind",
+    "MemoryView",
+    "Unwatched",
+    "is_name",
+]
 
 
 class Kind(NamedTuple):
@@ -29,6 +39,10 @@ class Freshness(NamedTuple):
     held: int
 
 
+class Unwatched(LookupError):
+    """A kind is listed of which a live view reads single objects only."""
+
+
 class ClusterView(Protocol):
     """Other objects that facts and rules can read.
 
@@ -41,7 +55,11 @@ class ClusterView(Protocol):
         ...
 
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
-        """All objects of the kind, in one namespace or (None) in all, ordered by namespace and name."""
+        """All objects of the kind, in one namespace or (None) in all, ordered by namespace and name.
+
+        Raises:
+            Unwatched: the view reads objects of this kind by name only.
+        """
         ...
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from webhook.admission import Cause, Decision, Warn, labels
 from webhook.catalog import NOTHING_ASIDE
@@ -15,9 +15,6 @@ from webhook.engine.review import ObjectReview, Subject
 from webhook.engine.rules import validate_rules
 from webhook.engine.schema import add_unknown_fields, missing_spec, relax, validate_schema
 from webhook.policy import PolicyScope
-
-_BYTES: Final = 16
-"""Bytes of an object for which its schema takes a step."""
 
 
 class RatchetedDecision(NamedTuple):
@@ -67,7 +64,7 @@ def _unjudged(review: ObjectReview, refusal: Cause) -> Decision:
 def _subject(review: ObjectReview) -> Subject:
     """The object as rules read it, and the findings of the schema."""
     kind, budget = review.kind, review.budget
-    budget.spend(1 + review.request.size // _BYTES, "schema")
+    review.begin("schema")
     obj, unknown, is_clean = kind.schema.decode(review.obj)
     old = None if review.old is None else kind.schema.decode(review.old).object
     of_schema, aside = None, NOTHING_ASIDE

@@ -21,7 +21,7 @@ OBJECT_BUDGET: Final = RUNTIME_BUDGET
 """CEL cost units for all rules of one object, about a second: the API server's limit for a custom resource."""
 
 Checkpoint = Callable[[str], object]
-"""Called with the name of each step before it runs; raises DeadlineExceeded when no time is left."""
+"""Called now and then with the name of the step that comes next; raises DeadlineExceeded when no time is left."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,9 @@ _TOO_LARGE: Final = Refusal("", "RequestEntityTooLarge", 413, "Request entity to
 _FACT: Final = 16
 """Steps of a fact, beside those of the objects that it reads."""
 
+_BYTES: Final = 16
+"""Bytes of an object for which what looks at all of it takes a step."""
+
 _NO_FIELDS: Final = frozenset[str]()
 
 
@@ -58,18 +61,32 @@ class ObjectReview(NamedTuple):
 
     @classmethod
     def of(
-        cls, kind: KnownKind, request: Request, catalog: Catalog, view: ClusterView, options: Options
+        cls,
+        kind: KnownKind,
+        request: Request,
+        catalog: Catalog,
+        view: ClusterView,
+        options: Options,
+        too_large: Cause | None = None,
     ) -> ObjectReview:
-        """The review of a request's object by a kind of the catalog, whatever its size."""
+        """The review of a request's object by a kind of the catalog."""
         obj, prepared, budget = request.object or {}, catalog.prepared(kind), options.budget()
         view = CountedView(view, budget)
-        return cls(request, obj, request.old_object, kind, prepared, catalog, view, options, budget)
+        return cls(request, obj, request.old_object, kind, prepared, catalog, view, options, budget, too_large)
+
+    def begin(self, step: str) -> None:
+        """Count a step that looks at the whole object.
+
+        Raises:
+            SpentError, DeadlineExceeded: from the budget.
+        """
+        self.budget.spend(1 + self.request.size // _BYTES, step)
 
     def scope(self, state: dict[str, Any], old: dict[str, Any] | None) -> PolicyScope:
         """The scope of the policy's expressions over a state of the object and of what is stored."""
         request, kind, view, settings = self.request, self.kind, self.view, self.options.settings
         budget = self.budget
-        hidden_facts: set[str] = set()  # the alias of a type would take longer
+        hidden_facts: set[str] = set()  # set[str]() takes three times as long
 
         def fact(name: str) -> Any:
             definition = kind.facts[name]
@@ -98,7 +115,10 @@ class ObjectReview(NamedTuple):
     def of_state(self, state: dict[str, Any]) -> ObjectReview | None:
         """The review of a state of the object, as if it were sent so; None if that is not reviewed."""
         review = review_of(replace(self.request, object=state, size=0), self.catalog, self.view, self.options)
-        return None if review is None else review._replace(view=self.view, budget=self.budget)
+        if review is None:
+            return None
+        self.begin("a state of the object")  # its own size is not known
+        return review._replace(view=self.view, budget=self.budget)
 
     def as_created(self) -> ObjectReview:
         """The review of the object as if it were created now. What is stored has no unknown field."""
@@ -123,9 +143,7 @@ def review_of(request: Request, catalog: Catalog, view: ClusterView, options: Op
     if request.subresource or (request.old_object is not None and request.deleting and request.same_specification):
         return None
     too_large = None if kind.foreign or 0 < request.size <= _SMALL_BYTES else _excess(kind, obj)
-    prepared, budget = catalog.prepared(kind), options.budget()
-    counted = CountedView(view, budget)
-    return ObjectReview(request, obj, request.old_object, kind, prepared, catalog, counted, options, budget, too_large)
+    return ObjectReview.of(kind, request, catalog, view, options, too_large)
 
 
 class Subject(NamedTuple):
@@ -164,9 +182,9 @@ class Subject(NamedTuple):
     def must_evaluate(self) -> bool:
         """Whether a rule that fails to evaluate is a fault of the rule.
 
-        Otherwise the schema has named the reason already, or would but for ratcheting. The stored object may have been
-        written under another definition of the same name, so it is checked, too. Under an installed definition that is
-        not the catalog's, a field that the rule takes for granted may be optional.
+        Otherwise the schema has named the reason already, or would have if ratcheting did not spare it. The stored
+        object may have been written under another definition of the same name, so it is checked, too. Under an
+        installed definition that is not the catalog's, a field that the rule takes for granted may be optional.
         """
         kind = self.review.kind
         if kind.deviates or self.refused or not is_readable(self.obj):

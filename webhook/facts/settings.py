@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Final
 
-__all__ = ["DEFAULT_SETTINGS", "Behaviour", "Settings"]
+__all__ = ["DEFAULT_SETTINGS", "Behaviour", "Settings", "Value", "field_of", "folded", "frozen", "operator_pairs"]
 
 
 class _NamespaceName:
@@ -20,6 +23,7 @@ class _NamespaceName:
 Namespace = Annotated[str, _NamespaceName]
 
 
+_PAIR_LENGTH: Final = 2
 _TEXT: Final = {"type": "str", "strict": True, "min_length": 1, "max_length": 60}
 _PAIR: Final = {"type": "tuple", "items_schema": [_TEXT, _TEXT]}
 
@@ -54,6 +58,69 @@ def _pairs(value: object) -> object:
 
 Releases = Annotated[tuple[tuple[str, str], ...], _ReleasePairs]
 
+Value = bool | int | float | str | tuple[Any, ...]
+"""A value of an operator's setting, as it was given: the declaration in pack.yaml gives it its type."""
+
+
+class _OperatorPairs:
+    """What pydantic reads settings of operators by: see :func:`operator_pairs`."""
+
+    @staticmethod
+    def __get_pydantic_core_schema__(_source: object, _handler: object) -> dict[str, Any]:
+        return {"type": "function-plain", "function": {"type": "no-info", "function": operator_pairs}}
+
+
+Operators = Annotated[tuple[tuple[str, Value], ...], _OperatorPairs]
+
+
+def operator_pairs(given: object) -> tuple[tuple[str, Value], ...]:
+    """The settings of operators as pairs of ``<api>.<name>`` and a value, sorted.
+
+    ``given`` is an object of APIs and their settings, the pairs, the texts of flags (``llmkube.hostPathRoots=/srv``) or
+    the text of a variable, in which ``;`` separates them.
+
+    Raises:
+        ValueError: it is none of these, or names a setting twice.
+    """
+    if isinstance(given, str):
+        given = [text for part in given.split(";") if (text := part.strip())]
+    if isinstance(given, dict):
+        pairs = [(f"{api}.{name}", value) for api, names in given.items() for name, value in _items(api, names)]
+    elif isinstance(given, list | tuple):
+        pairs = [_pair(part) for part in given]
+    else:
+        raise ValueError(f"{str(given)[:60]!r} has no settings; write them as {_EXAMPLE}")  # noqa: TRY004
+    if twice := [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]:
+        raise ValueError(f"{twice[0][:60]} is set twice")
+    return tuple(sorted((name, frozen(value)) for name, value in pairs if value is not None))
+
+
+_EXAMPLE: Final = "llmkube.hostPathRoots=/srv/models"
+
+
+def _items(api: object, names: object) -> Iterable[tuple[object, object]]:
+    if not isinstance(names, dict):
+        raise ValueError(f"{str(api)[:60]}: {str(names)[:60]!r} is not an object of settings")  # noqa: TRY004
+    return names.items()
+
+
+def _pair(given: object) -> tuple[str, Any]:
+    if isinstance(given, list | tuple) and len(given) == _PAIR_LENGTH and isinstance(given[0], str):
+        return given[0], given[1]
+    name, sign, value = given.partition("=") if isinstance(given, str) else ("", "", "")
+    if not sign or "." not in name:
+        raise ValueError(f"{str(given)[:60]!r} sets nothing; write it as {_EXAMPLE}")
+    return name.strip(), value.strip()
+
+
+def frozen(value: Any) -> Value:
+    """A value that can be hashed; a map becomes the texts of a flag, and None stands for a list or map in it."""
+    if isinstance(value, dict):
+        return tuple(f"{key}={text}" for key, text in value.items() if isinstance(text, str) and text)
+    if isinstance(value, list | tuple):
+        return tuple(item if isinstance(item, bool | int | float | str) else None for item in value)
+    return value if isinstance(value, bool | int | float | str) else type(value).__name__
+
 
 class Behaviour(StrEnum):
     """Whose behaviour the rules of an API follow.
@@ -80,6 +147,9 @@ class Settings:
     For AIM: whether a precision may be any of the eight values of the document, with a warning about the four that
     upstream's definitions refuse, or only the other four; whether to choose a template for a service that names none,
     as AIM 0.2 and later do; and the namespace of the operator, in which cluster templates look for runtime configs.
+
+    ``operators`` are the settings of operators that their packs declare, as pairs of ``<api>.<name>`` and a value: see
+    :func:`webhook.catalog.settings.check_settings`.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}  # in variables, flags and cases
@@ -91,6 +161,7 @@ class Settings:
     aim_auto_selection: bool = False
     aim_namespace: Namespace = "kaiwo-system"
     releases: Releases = ()
+    operators: Operators = ()
 
     def recommends(self, api: str) -> bool:
         """Whether the rules that upstream does not have are on for an API."""
@@ -98,3 +169,28 @@ class Settings:
 
 
 DEFAULT_SETTINGS: Final = Settings()
+
+
+_FIELDS: Final = frozenset(field.name for field in fields(Settings))
+
+
+def field_of(name: str) -> str:
+    """The field that has a setting ``<api>.<name>`` of an operator, such as ``ome_namespace``; "" if none has."""
+    field = re.sub("[A-Z]", lambda match: f"_{match[0].lower()}", name.replace(".", "_"))
+    return field if field in _FIELDS else ""
+
+
+def folded(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by field, of which ``operators`` may also have some: each is in its field then.
+
+    Raises:
+        ValueError: a setting is given twice, or ``operators`` is not read.
+    """
+    pairs, values = operator_pairs(given.get("operators", ())), dict(given)
+    for name, value in pairs:
+        if field := field_of(name):
+            if values.get(field, default := getattr(DEFAULT_SETTINGS, field)) != default:
+                raise ValueError(f"{name} is set twice, also as {field}")
+            values[field] = value
+    values["operators"] = tuple(pair for pair in pairs if not field_of(pair[0]))
+    return values

@@ -53,7 +53,7 @@ class Judge:
     With ``part``, the value is merged with another one later, so errors about absent fields, references and duplicates
     are left out. With ``templates``, a text with ``{{`` is filled in later, so errors about it are left out.
     ``runners`` are the names of further containers of the pod. What is looked at, and what is said, spends ``budget``;
-    ``steps`` is what it does not count yet.
+    ``steps`` is what it does not count yet. ``updates``: the value takes the place of a stored one.
     """
 
     part: bool = False
@@ -62,6 +62,7 @@ class Judge:
     runners: tuple[str, ...] = ()
     budget: Budget = field(default_factory=Budget)
     steps: int = 0
+    updates: bool = False
     pod: PodContext = field(default_factory=PodContext)
     errors: list[FieldError] = field(default_factory=list)
     _seen: set[tuple[str, ...]] = field(default_factory=set)

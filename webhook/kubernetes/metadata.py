@@ -13,7 +13,7 @@ from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.kubernetes.formats import relative_path
 from webhook.kubernetes.judge import Judge, walk
 from webhook.kubernetes.shown import shown
-from webhook.kubernetes.values import Json, field, structs, text
+from webhook.kubernetes.values import Json, field, structs, text, texts
 from webhook.schema import annotations_size
 from webhook.schema.fielderror import FieldError, forbidden, invalid
 
@@ -35,6 +35,17 @@ def check_annotations(judge: Judge, meta: Json, path: FieldPath) -> None:
             judge.add(invalid(path, key, problem))
     for error in annotations_size(_texts(notes), path):
         judge.add(error)
+
+
+def check_finalizers(judge: Judge, meta: Json) -> None:
+    """``ValidateFinalizerName`` of a built-in kind: a name of Kubernetes, or one with a domain."""
+    for index, name in enumerate(texts(meta, "finalizers")):
+        if "/" not in name and name not in _FINALIZERS:
+            why = "name is neither a standard finalizer name nor is it fully qualified"
+            judge.add(invalid(ROOT.child("metadata", "finalizers").index(index), name, why))
+
+
+_FINALIZERS: Final = ("foregroundDeletion", "kubernetes", "orphan")
 
 
 def _texts(notes: Json) -> dict[str, str]:

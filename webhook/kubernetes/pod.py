@@ -18,6 +18,9 @@ from webhook.kubernetes.values import Json, field, flag, go_struct, number, stru
 from webhook.kubernetes.volumes import check_volumes
 from webhook.schema.fielderror import duplicate, forbidden, invalid, not_found, not_supported, required, too_long
 
+POD: Final = "pod"
+"""The owner of a pod that is created by itself."""
+
 _NAMES: Final = frozenset(DATA["shapes"]["PodSpec"])
 _RESTARTS: Final = ("Always", "OnFailure", "Never")
 _SYSTEMS: Final = ("linux", "windows")
@@ -93,13 +96,16 @@ def _os(judge: Judge, value: Json, at: FieldPath) -> None:
 
 
 def _check_owner(judge: Judge, spec: Json, at: FieldPath) -> None:
-    """What a Deployment and a Job ask of their template."""
+    """What the owner of a template asks of it."""
     restart, path = judge.pod.restart, at.child("restartPolicy")
-    if judge.owner == "deployment":
+    if judge.owner == POD:
+        return
+    if judge.owner != "job":
         if restart != "Always":
             judge.add(not_supported(path, restart, ["Always"]))
         if number(spec, "activeDeadlineSeconds") is not None:
-            why = "activeDeadlineSeconds in ReplicaSet is not Supported"
+            noun = "ReplicaSet" if judge.owner == "deployment" else judge.owner
+            why = f"activeDeadlineSeconds in {noun} is not Supported"
             judge.add(forbidden(at.child("activeDeadlineSeconds"), why))
     elif restart == "Always":
         missing = not text(spec, "restartPolicy")
@@ -232,9 +238,19 @@ def _is_empty_dir(volume: Json) -> bool:
     return field(volume, "emptyDir") is not None or not any(isinstance(item, dict) for item in volume.values())
 
 
+def _check_ephemeral(judge: Judge, spec: Json, at: FieldPath) -> None:
+    """Of a pod itself there is more to say than that they are not allowed in a template."""
+    before = len(judge.errors)
+    check_ephemeral(judge, spec, at)
+    if judge.owner == POD:
+        judge.errors[before:] = [
+            error for error in judge.errors[before:] if error.field != str(at.child("ephemeralContainers"))
+        ]
+
+
 _BY_FIELD: Final[tuple[tuple[str, Rule], ...]] = (
     ("initContainers", check_init_containers),
-    ("ephemeralContainers", check_ephemeral),
+    ("ephemeralContainers", _check_ephemeral),
     ("resources", check_pod_resources),
     ("overhead", check_overhead),
     ("schedulingGates", check_gates),

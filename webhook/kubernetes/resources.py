@@ -104,6 +104,12 @@ def _check_name(judge: Judge, name: str, path: FieldPath, *, pod: bool) -> None:
         judge.add(invalid(path.key(name), name, problem))
 
 
+def check_resource_name(judge: Judge, name: str, at: FieldPath) -> None:
+    """``ValidateContainerResourceName``."""
+    for problem in _name_problems(name):
+        judge.add(invalid(at, name, problem))
+
+
 def _check_amount(judge: Judge, name: str, amount: Quantity, path: FieldPath) -> None:
     if amount.sign() < 0:
         judge.add(invalid(path.key(name), str(amount), "must be greater than or equal to 0"))

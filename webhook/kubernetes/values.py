@@ -65,7 +65,7 @@ def quantity(value: Any) -> Quantity | None:
     """A quantity, written as a string or a number, rounded up to a thousandth as the API server does."""
     if isinstance(value, bool) or not isinstance(value, _WRITTEN):
         return None
-    text = value if value.__class__ is str else str(integer(value) or value)
+    text = value.strip() if isinstance(value, str) else str(integer(value) or value)
     return _remembered(text) if len(text) <= _USUAL else _read(text)
 
 

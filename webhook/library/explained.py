@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.admission import Default, patch
+from webhook.admission.stamp import ANNOTATION
 from webhook.cluster import ClusterView, Kind
 from webhook.facts import EXPLANATIONS, Table
 from webhook.facts.settings import Settings
-from webhook.ground.fieldpath import field_path
+from webhook.ground.fieldpath import field_keys, field_path
 from webhook.library.apiserver import kind_of, placed
 from webhook.library.review import ReviewedManifest
 from webhook.manifests.documents import Document
@@ -35,7 +36,7 @@ class Change:
 
 
 def changes(written: Mapping[str, Any], stored: Mapping[str, Any], defaults: Sequence[Default]) -> list[Change]:
-    """The changes outside of metadata, which only gets the stamp."""
+    """The changes, but for the stamp and what the API server assigns."""
     reasons = {each.path: each for each in defaults}
     found = []
     for operation, keys, new in patch.steps(_body(written), _body(stored)):
@@ -45,7 +46,16 @@ def changes(written: Mapping[str, Any], stored: Mapping[str, Any], defaults: Seq
 
 
 def _body(obj: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in obj.items() if key not in {"metadata", "status"}}
+    """The object without what no default of a rule or a schema fills in."""
+    body = {key: value for key, value in obj.items() if key not in {"metadata", "status"}}
+    metadata = obj.get("metadata")
+    named = {key: metadata.get(key) for key in ("annotations", "labels")} if isinstance(metadata, Mapping) else {}
+    texts = {
+        key: {name: text for name, text in named_texts.items() if name != ANNOTATION}
+        for key, named_texts in named.items()
+        if isinstance(named_texts, Mapping)
+    }
+    return {**body, "metadata": {"annotations": {}, "labels": {}, **texts}}
 
 
 def _change(operation: str, path: str, value: Any, reasons: Mapping[str, Default]) -> Change:
@@ -95,11 +105,14 @@ def _tables(outcome: ReviewedManifest, view: ClusterView, settings: Settings) ->
 
 
 def _origins(outcome: ReviewedManifest) -> Iterator[Origin]:
-    """The origin of each leaf outside of metadata."""
+    """The origin of each leaf outside of metadata, and of what is filled in there."""
     document, stored = outcome.document, outcome.mutation.object or outcome.document.value
     filled = {each.path: each for each in changes(outcome.merged, stored, outcome.mutation.defaults)}
     for path, value in leaves((), {key: stored[key] for key in stored if key not in _HEAD}, lists=True):
         yield Origin(path, value, _origin(field_path(path), document, filled))
+    for change in filled.values():
+        if change.path.startswith("metadata.") and change.operation != "remove":
+            yield Origin(tuple(field_keys(change.path)), change.value, _origin(change.path, document, filled))
 
 
 def _origin(path: str, document: Document, filled: dict[str, Change]) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import orjson
 
 from webhook.admission.errors import DocumentError, Problem, SettingsError
-from webhook.facts.settings import DEFAULT_SETTINGS, Settings
+from webhook.facts.settings import DEFAULT_SETTINGS, Settings, folded
 from webhook.ground.fieldpath import field_path
 from webhook.manifests import documents, folders
 from webhook.manifests.documents import Document, Scan
@@ -168,10 +168,12 @@ def settings_of(given: Mapping[str, Any], named: Callable[[str], str] = str) -> 
     from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - takes 60 ms
 
     try:
-        return TypeAdapter(Settings).validate_python(given)
+        return TypeAdapter(Settings).validate_python(folded(given))
     except ValidationError as error:
         found = [(named(str(item["loc"][0])), item["msg"].removeprefix("Value error, ")) for item in error.errors()]
         raise SettingsError([Problem(name, "", message) for name, message in found]) from None
+    except ValueError as error:
+        raise SettingsError([Problem(named("operators"), "", str(error))]) from None
 
 
 def checked_settings(settings: object) -> Settings:

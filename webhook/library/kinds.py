@@ -9,12 +9,15 @@ from typing import Any, Final
 from webhook.admission import Cause, GroupVersionKind, Warn
 from webhook.catalog import Catalog
 from webhook.facts import is_typo
+from webhook.kubernetes import is_validated
 from webhook.library.apiserver import is_builtin, kind_of
 from webhook.library.unknown import is_encrypted, variables_of
 
 __all__ = ["as_meant", "concerns", "is_served", "unserved", "why_unchecked", "without_schema"]
 
 _GIVE: Final = "give its CustomResourceDefinition with --crds"
+_VERSION: Final = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
+"""A version as Kubernetes' conventions have it (API versioning); a definition may serve one that has no rules."""
 
 
 def concerns(kinds: Collection[GroupVersionKind]) -> Callable[[bytes], bool]:
@@ -40,14 +43,17 @@ def unserved(
     """The refusal of a kind or version, in kubectl's words; None if it may exist.
 
     A version that the definition of the kind does not serve does not exist (``defined`` are the group and kind of each
-    definition that is given), and the name of a kind is a mistake if it differs by one letter from a kind with rules.
-    ``strict`` refuses all kinds without a definition but those of the API server.
+    definition that is given). Without its definition, any version of a kind with rules may exist, if it is well formed.
+    The name of a kind is a mistake if it differs by one letter from a kind with rules. ``strict`` refuses all kinds and
+    versions without a definition but those of the API server.
     """
     if loaded.find(gvk) is not None or _is_unknown(gvk):
         return None
     text = f'no matches for kind "{gvk.kind}" in version "{_version(gvk)}"'
-    versions = [known.version for known in loaded.kinds if (known.group, known.kind) == (gvk.group, gvk.kind)]
-    if versions or (gvk.group, gvk.kind) in defined:
+    versions, is_defined = loaded.versions(gvk), (gvk.group, gvk.kind) in defined
+    if not (is_defined or strict) and _is_other_version(gvk, loaded):
+        return None
+    if versions or is_defined:
         use = f": use {' or '.join(versions)}" if versions else ": its definition does not serve this version"
         return Cause("apiVersion", "FieldValueNotFound", f"{text}{use}")
     meant = _meant_by(gvk, loaded)
@@ -63,17 +69,28 @@ def why_unchecked(gvk: GroupVersionKind, loaded: Catalog) -> str:
     """Why an object of a kind without a definition is not judged."""
     if _is_unknown(gvk):
         return "its kind or version is known when Flux has substituted and SOPS has decrypted it"
+    if versions := loaded.versions(gvk):
+        has = "has" if len(versions) == 1 else "have"
+        return f"this version has no rules here ({' and '.join(versions)} {has}); {_GIVE}"
+    has_rules = any(known.group == gvk.group for known in loaded.kinds)
     for pack in loaded.packs.values():
-        if gvk.group in pack.successors:
+        if gvk.group in pack.successors and not has_rules:
             return f"no rules for {gvk.group}, the successor of {pack.successors[gvk.group]}; {_GIVE}"
         if gvk.kind in pack.served.get(gvk.group, ()):
             return f"a kind of {pack.operator} without rules; {_GIVE}"
+    if is_validated(_version(gvk), gvk.kind):
+        return "a part of an object, such as a patch: its pods have no container or image, or its file is named so"
     return f"not known to Modelgate{_similar(gvk, loaded)}"
 
 
 def is_served(gvk: GroupVersionKind, loaded: Catalog) -> bool:
     """Whether the operator of an API serves this kind, which has no rules, in any release."""
     return any(gvk.kind in pack.served.get(gvk.group, ()) for pack in loaded.packs.values())
+
+
+def _is_other_version(gvk: GroupVersionKind, loaded: Catalog) -> bool:
+    """Whether the kind has rules, and this may be a version of it that has none."""
+    return _VERSION.fullmatch(gvk.version) is not None and bool(loaded.versions(gvk))
 
 
 def _is_unknown(gvk: GroupVersionKind) -> bool:
@@ -90,7 +107,7 @@ def without_schema(gvk: GroupVersionKind, loaded: Catalog) -> Iterator[Warn]:
 def as_meant(value: dict[str, Any], loaded: Catalog) -> dict[str, Any]:
     """The object, of the kind that is meant if its own is misspelt."""
     gvk = kind_of(value)
-    meant = None if loaded.find(gvk) else _meant_by(gvk, loaded)
+    meant = None if loaded.find(gvk) or _is_other_version(gvk, loaded) else _meant_by(gvk, loaded)
     return value if meant is None else {**value, "apiVersion": _version(meant), "kind": meant.kind}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 from webhook import engine
@@ -16,7 +17,10 @@ from webhook.library.apiserver import (
     Definitions,
     applied,
     as_applied,
+    builtin_causes,
+    defaulted,
     is_definition,
+    is_judged,
     kind_of,
     metadata_causes,
     placed,
@@ -181,7 +185,7 @@ def _reviewed(
     refusal = unserved(gvk, loaded, stored.definitions.crds, strict=strict_kinds)
     if refusal is not None:
         return ReviewedManifest(document, True, Decision(value), Decision(value, (refusal,)))
-    if kind is None and options.native is None and not is_definition(value):
+    if kind is None and options.native is None and not is_definition(value) and not _is_whole(document):
         return ReviewedManifest(document, False, Decision(value), Decision(value), why_unchecked(gvk, loaded))
     unjudged = Unjudged.of(value, kind, stored.world)
     judged = unjudged.stand_in(value)
@@ -203,6 +207,11 @@ def _reviewed(
     base = None if old is None else unjudged.written(applied(old, judged), value)
     unknown = tuple(unjudged.unknown.values())
     return ReviewedManifest(document, True, _as_written(mutation, value), validation, base=base, unknown=unknown)
+
+
+def _is_whole(document: Document) -> bool:
+    """Whether an object's kind is judged as Kubernetes does, and it is not a part that patches another object."""
+    return is_judged(document.value) and "patch" not in PurePath(document.source).name.lower()
 
 
 def _narrowed(narrowing: Narrowing, options: Options, refused: Iterable[Cause]) -> tuple[Decided, Undecided]:
@@ -239,6 +248,8 @@ def decide(
     for :func:`receive`.
     """
     received = receive(value, kind, old, assigned=assigned)
+    if kind is None and options.native is not None and not received.causes:  # policies see what is filled in
+        received = replace(received, object=defaulted(received.object))
     request = _request(received.object, kind, old)
     if not received.readable:
         unread = Decision(received.object, received.causes, received.warnings)
@@ -247,6 +258,8 @@ def decide(
     obj = mutation.object or received.object
     metadata = metadata_causes(obj, kind, old)
     causes = [*received.causes, *metadata, *replicas_causes(obj, kind), *refused]
+    if kind is None and not received.causes and not is_definition(value):
+        causes += builtin_causes(obj, old)
     validation = mutation
     if mutation.allowed:
         validation = engine.validate(replace(request, object=obj), loaded, view, options)

@@ -102,6 +102,9 @@ class Reference:
     """Another object, which the rules read as ``facts.<name>``: ``found``, the ``name`` of the object, and the
     ``fields``. ``path`` is where the object has the other one's name; ``namespaced``: it is in the namespace of the
     object. What is absent is "", 0, false or an empty list, or the ``default`` of the field.
+    ``by``: the others are those with the value at ``path`` in this field, without the object itself; the fields are
+    those of the first one, and ``names`` has the names of the first five. Where ``namespaced`` is false, they may be
+    anywhere.
     """
 
     __pydantic_config__ = NO_OTHERS
@@ -109,11 +112,12 @@ class Reference:
     group: str = ""
     kind: Annotated[str, TextSchema(r"^[A-Z][A-Za-z0-9]*$")]
     path: SinglePath
+    by: SinglePath | None = None
     namespaced: Flag = True
     fields: dict[Identifier, Member] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if taken := sorted({"found", "name"} & self.fields.keys()):
+        if taken := sorted({"found", "name", "names"} & self.fields.keys()):
             raise ValueError(f"fields.{taken[0]} has the name of what each reference has; use another name")
 
 

@@ -203,7 +203,8 @@ class ValidationRule:
 class Reference(NamedTuple):
     """Another object that rules read as a fact of this name; see :class:`webhook.policy.document.Reference`.
 
-    ``members`` are of the other object: name, path, type, and the default or None.
+    ``members`` are of the other object: name, path, type, and the default or None. ``by``: the field by which it is
+    looked for; empty for its name.
     """
 
     name: str
@@ -212,6 +213,7 @@ class Reference(NamedTuple):
     named_by: tuple[str, ...]
     namespaced: bool
     members: tuple[tuple[str, tuple[str, ...], str, Any], ...]
+    by: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, given: document.Reference) -> Reference:
@@ -225,7 +227,8 @@ class Reference(NamedTuple):
             )
             for name, each in given.fields.items()
         )
-        return cls(given.name, given.group, given.kind, Path.parse(given.path).keys, given.namespaced, members)
+        by = () if given.by is None else Path.parse(given.by).keys
+        return cls(given.name, given.group, given.kind, Path.parse(given.path).keys, given.namespaced, members, by)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

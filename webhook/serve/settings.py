@@ -20,7 +20,7 @@ from pydantic import (
 
 from webhook.admission.errors import Problem, SettingsError
 from webhook.catalog import known_apis
-from webhook.facts.settings import DEFAULT_SETTINGS
+from webhook.facts.settings import DEFAULT_SETTINGS, folded
 from webhook.facts.settings import Settings as FactSettings
 from webhook.policy import Profile
 
@@ -130,9 +130,11 @@ class Settings(BaseModel):
         values.update({name: value for name, value in flags.items() if value is not None})
         facts = {each.name: values.pop(each.name) for each in fields(FactSettings) if each.name in values}
         try:
-            return cls.model_validate({"facts": facts, **values})
+            return cls.model_validate({"facts": folded(facts), **values})
         except ValidationError as error:
             raise SettingsError([_problem(dict(item)) for item in error.errors()]) from None
+        except ValueError as error:
+            raise SettingsError([Problem(f"--set ({PREFIX}OPERATORS)", "", str(error))]) from None
 
 
 def _problem(error: dict[str, Any]) -> Problem:

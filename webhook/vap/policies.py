@@ -16,13 +16,14 @@ from webhook.policy.problems import problem, problems
 from webhook.vap.attributes import Attributes, resource_of
 from webhook.vap.compiled import At, Compilation, Interrupt, selector_problems
 from webhook.vap.context import AdmissionContext
-from webhook.vap.dispatch import Binding, BoundPolicies, BoundPolicy, weight
+from webhook.vap.dispatch import Binding, BoundPolicies, BoundPolicy
 from webhook.vap.matching.matcher import Criteria, is_exempt
 from webhook.vap.matching.selector import Selector
 from webhook.vap.models import KINDS, MutatingBinding, MutatingPolicy, ValidatingBinding, ValidatingPolicy
 from webhook.vap.mutating.dispatch import Webhooks, mutate, unchanged
 from webhook.vap.mutating.mutator import Mutator, compile_mutator
 from webhook.vap.response import PolicyResponse
+from webhook.vap.stretch import weight
 from webhook.vap.validating.dispatch import validate
 from webhook.vap.validating.typecheck import KindsFor, SchemaOf, TypeWarning, type_warnings
 from webhook.vap.validating.validator import Validator, compile_validator

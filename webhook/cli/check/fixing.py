@@ -102,10 +102,15 @@ class _File:
 
 
 def _helps(edit: Edit, before: ReviewedManifest, after: ReviewedManifest) -> bool:
-    """Whether an edit leaves fewer errors. A field that gets its right name may show errors of its own."""
+    """Whether an edit leaves fewer errors, and none where it was made.
+
+    A field that gets its right name may show errors of its own.
+    """
+    old, new = _errors(before), _errors(after)
+    if not edit.renamed and any(field == edit.about for field, _ in new):
+        return False
     if _is_known(after) > _is_known(before):
         return True
-    old, new = _errors(before), _errors(after)
     added = new - old
     return (
         len(new) <= len(old)

@@ -18,7 +18,7 @@ from webhook.admission.errors import Problem, SettingsError
 from webhook.catalog import UNKNOWN
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Flags
-from webhook.facts.settings import Behaviour, Settings
+from webhook.facts.settings import Behaviour, Settings, operator_pairs
 from webhook.manifests.files import Contents, content, top_of
 
 if TYPE_CHECKING:
@@ -36,6 +36,10 @@ _SINGLE: Final = (
     "load_restrictor",
 )
 """Keys with one value that are named as their flags."""
+
+
+_OF_OPERATORS: Final = ("releases", "operators")
+"""Settings that the configuration has by API, beside those of behaviour."""
 
 
 class _File(NamedTuple):
@@ -80,6 +84,8 @@ def configured(options: argparse.Namespace) -> argparse.Namespace:
     found = _read(file)
     if file is not None and found is not None:
         _tell(file.name, _weaker(found, options))
+    if found is not None and found.operators and given.get("operators"):
+        given["operators"] = _joined(given["operators"], found)
     for name, value in _choices(found):
         if given.get(name) is None:
             given[name] = value
@@ -92,6 +98,18 @@ def configured(options: argparse.Namespace) -> argparse.Namespace:
     if given.get("admission_policies") is not None:
         given["admission_policies"] = _at(given["admission_policies"], commit)
     return options
+
+
+def _joined(flags: Sequence[str], file: Configuration) -> list[tuple[str, Any]]:
+    """The settings of operators by flags, and those of the configuration that no flag sets.
+
+    Raises:
+        SettingsError: a flag is not read.
+    """
+    try:
+        return [*{**dict(file.operators or ()), **dict(operator_pairs(flags))}.items()]
+    except ValueError as error:
+        raise SettingsError([Problem("--set", "", str(error))]) from None
 
 
 def packs(options: argparse.Namespace) -> list[Path]:
@@ -239,7 +257,7 @@ def _choices(content: Configuration | None) -> Iterator[tuple[str, Any]]:
     for name in _SINGLE:
         yield name, content and getattr(content, name)
     for each in fields(Settings):
-        value = content and getattr(content if each.name == "releases" else content.settings, each.name)
+        value = content and getattr(content if each.name in _OF_OPERATORS else content.settings, each.name)
         yield each.name, value.value if isinstance(value, Behaviour) else value
 
 

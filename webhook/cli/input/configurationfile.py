@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from webhook.admission.errors import DocumentError, Problem, SettingsError
-from webhook.facts.settings import Behaviour
+from webhook.facts.settings import Behaviour, operator_pairs
 from webhook.manifests import documents
 from webhook.manifests.documents import Document, Scan
 from webhook.policy import Profile
@@ -56,6 +56,11 @@ class Configuration(_Model):
         default=None,
         description="The release of each operator, by API, as --release.",
         examples=[{"llmkube": "0.9.19"}],
+    )
+    operators: Annotated[dict[str, dict[str, Any]], AfterValidator(operator_pairs)] | None = Field(
+        default=None,
+        description="The settings of each operator that rules read, by API, as --set.",
+        examples=[{"llmkube": {"hostPathRoots": ["/srv/models"]}}],
     )
     settings: Behaviours = Field(default=Behaviours(), description="Which behaviour of an API to follow.")
 

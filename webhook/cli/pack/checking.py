@@ -14,13 +14,14 @@ from typing import Any, Final
 
 from webhook import catalog
 from webhook.admission.errors import Problem
-from webhook.catalog import PACK, Catalog, Pack, built_in
+from webhook.catalog import PACK, Catalog, Pack, built_in, names_read
 from webhook.cli import FINDINGS, GOOD
 from webhook.cli.cases import is_about
 from webhook.cli.output import say
-from webhook.cli.pack.proofs import Placed, RuleKey, faults, placed, rules_of, unproved
+from webhook.cli.pack.proofs import Placed, RuleKey, faults, placed, rules_of, rules_with_policies, unproved
 from webhook.cli.rule.repairs import Example, RepairError, run_example, said
 from webhook.cli.test import tables
+from webhook.facts.settings import field_of
 from webhook.manifests import documents
 from webhook.manifests.folders import content_of, entries
 from webhook.policy import DefaultRule
@@ -82,9 +83,25 @@ def _of_pack(pack: Pack, loaded: Catalog, api: str) -> Iterator[Problem]:
     groups = {gvk.group for gvk in loaded.kinds if loaded.uncompiled(gvk).api == api}
     if missing := sorted(groups - {*pack.groups}):
         yield Problem(pack.place("spec", "groups"), "spec.groups", f"add {', '.join(missing)}: it has kinds here")
+    yield from _of_settings(pack, loaded, api)
     letters = {code[:2] for code, _ in rules_of(api, loaded)}
     if missing := sorted(letters - {*pack.codes}):
         yield Problem(pack.place("spec", "codes"), "spec.codes", f"add {', '.join(missing)}: codes begin with it")
+
+
+def _of_settings(pack: Pack, loaded: Catalog, api: str) -> Iterator[Problem]:
+    """The settings that no rule reads, and those that a rule reads without asking whether they are known."""
+    read = set[str]()
+    for policy, rule in rules_with_policies(api, loaded).values() if pack.settings else ():
+        named, asked = names_read(policy, rule)
+        read |= named | asked
+        for name in sorted(name for name in named - asked if pack.settings[name].default is None):
+            message = f"reads facts.operator.{name}, which may not be known: ask for has(facts.operator.{name}) first"
+            yield Problem(pack.place("spec", "settings", name), rule.code, message)
+    for name in pack.settings.keys() - read:
+        if not field_of(f"{api}.{name}"):
+            message = f"no rule reads facts.operator.{name}: remove it"
+            yield Problem(pack.place("spec", "settings", name), f"spec.settings.{name}", message)
 
 
 def _written(folder: Traversable) -> Iterator[tuple[str, RuleKey, str]]:

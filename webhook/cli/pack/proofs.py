@@ -17,7 +17,7 @@ from webhook.engine import POD_CODES, Options
 from webhook.ground.fieldpath import field_path
 from webhook.library.review import decide
 from webhook.manifests.documents import Document
-from webhook.policy import MISSING, DefaultRule, ValidationRule
+from webhook.policy import MISSING, DefaultRule, Policy, ValidationRule
 
 _LONGEST: Final = 256
 """Characters of one warning: the API server cuts longer ones when there are many (endpoints/filters/warning.go)."""
@@ -70,8 +70,13 @@ def placed(tables: Iterable[tuple[Document, CasesDocument]], loaded: Catalog) ->
 
 def rules_of(api: str, loaded: Catalog) -> dict[RuleKey, DefaultRule | ValidationRule]:
     """All rules of an API, of every release."""
+    return {key: rule for key, (_, rule) in rules_with_policies(api, loaded).items()}
+
+
+def rules_with_policies(api: str, loaded: Catalog) -> dict[RuleKey, tuple[Policy, DefaultRule | ValidationRule]]:
+    """All rules of an API, of every release, each with the policy in which it is in force."""
     found = (form.kinds[gvk] for form in forms(loaded) for gvk in form.kinds if form.uncompiled(gvk).api == api)
-    return {(rule.code, rule.operator): rule for known in found for rule in known.policy.rules}
+    return {(rule.code, rule.operator): (known.policy, rule) for known in found for rule in known.policy.rules}
 
 
 def unproved(api: str, cases: Sequence[Placed], loaded: Catalog) -> Iterator[tuple[RuleKey, str]]:

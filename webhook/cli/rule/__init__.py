@@ -14,12 +14,12 @@ from webhook.cli import GOOD, USAGE, choices
 from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
 from webhook.cli.report.codes import KUBERNETES, pod_code, retired, unknown
-from webhook.cli.rule.shown import RuleForm, Shown, all_rules, example_of, place, repairs, rules, yaml_of
+from webhook.cli.rule.shown import RuleForm, Shown, all_rules, example_of, place, repairs, rules, shown_value, yaml_of
 from webhook.cli.shell.parser import Commands, command
 from webhook.library.findings import CODES
 from webhook.policy import Action, DefaultRule, Expression, FactValue, ValidationRule
 
-__all__ = ["RuleForm", "Shown", "add_parser", "explained", "page_of", "run", "without_rule", "yaml_of"]
+__all__ = ["RuleForm", "Shown", "add_parser", "explained", "page_of", "run", "shown_value", "without_rule", "yaml_of"]
 
 
 def add_parser(commands: Commands) -> None:
@@ -109,6 +109,7 @@ def _explain(form: RuleForm, example: Shown | None) -> Iterator[str]:
         yield f"{'A denial' if rule.action is Action.DENY else 'A warning'}{strict}. {form.of_files}".rstrip()
     if rule.docs:
         yield f"\n{fill(rule.docs, 100)}"
+    yield from (f"\n{fill(sentence, 100, break_on_hyphens=False)}" for sentence in form.settings)
     if example is not None:
         yield from _lines(example, _TITLES[isinstance(rule, DefaultRule)])
     yield ""

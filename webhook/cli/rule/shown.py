@@ -10,7 +10,7 @@ import yaml
 
 from webhook.admission import GroupVersionKind
 from webhook.admission.stamp import ANNOTATION
-from webhook.catalog import Catalog, KnownKind, forms
+from webhook.catalog import Catalog, KnownKind, forms, names_read
 from webhook.cli.cases import Case, is_about, written
 from webhook.cli.dumping import Plain
 from webhook.cli.rule.repairs import Example, needed_objects, run_example, said
@@ -52,6 +52,16 @@ class RuleForm(NamedTuple):
             return self.known.policy.operator
         known = self.known.pack.releases
         return f"{self.known.in_force.operator} {Range.parse(self.rule.operator).words(known)}"
+
+    @property
+    def settings(self) -> Iterator[str]:
+        """What is said of each setting of the operator that it reads."""
+        declared = self.known.pack.settings
+        for name in sorted(frozenset().union(*names_read(self.known.policy, self.rule))) if declared else ():
+            setting, flag = declared[name], f"--set {self.known.api}.{name}"
+            places = "".join(f"{place}; " for place in (*setting.values, *setting.arguments, *setting.environment))
+            default = "not known" if setting.default is None else shown_value(setting.default) or "none"
+            yield f"Reads a setting of the operator ({flag}; {places}by default {default}): {setting.docs}"
 
     @property
     def of_files(self) -> str:
@@ -165,8 +175,17 @@ def _circumstances(case: Case) -> str:
     return f" (with {' '.join((*profile, *flags))})" if flags or profile else ""
 
 
-def _flag(name: str, value: object) -> str:
+def shown_value(value: Any) -> str:
+    """The value of a setting as flags take it."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _flag(name: str, value: Any) -> str:
     """A setting as `modelgate check` takes it."""
+    if name == "operators":
+        return " ".join(f"--set {key}={shown_value(part)}" for key, part in value)
     if isinstance(value, bool):
         return f"--{name}" if value else f"--no-{name}"
     return f"--{name}={value}"

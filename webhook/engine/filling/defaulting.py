@@ -66,9 +66,6 @@ class Normalised:
         return (*(Default(field_path(keys), value, QUANTITY) for _, keys, value in numbers), *defaults)
 
 
-_BYTES: Final = 16
-"""Bytes of an object for which its defaults take a step."""
-
 Rules = tuple[DefaultRule | Withdrawn, ...]
 Filled = dict[DefaultRule, Any]
 """The values of the rules that have set their leaf."""
@@ -93,7 +90,7 @@ def normalise(review: ObjectReview) -> Normalised:
         SpentError, DeadlineExceeded: from the budget of the review.
     """
     kind, obj, policy = review.kind, review.obj, review.kind.policy
-    review.budget.spend(1 + review.request.size // _BYTES, "defaults")
+    review.begin("defaults")
     if policy.numeric_quantities:
         obj = kind.stated.with_quantities(obj)
     rules: Rules = (*policy.defaults, *policy.withdrawn) if policy.withdrawn else policy.defaults

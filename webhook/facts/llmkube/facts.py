@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import BOOLEAN, INTEGER, INTEGERS, STRING, STRINGS, Fact, Fetched, Knowledge, fields
-from webhook.facts.llmkube.source import classify_page, parse_source
+from webhook.facts.llmkube.source import SourceKind, classify_page, cleaned, parse_source
 from webhook.facts.names import first_shard, missing_shards, quantization_named, quantization_of
 from webhook.facts.nodes import mapping, name_of, namespace_of, text, texts, whole
 
@@ -159,16 +159,17 @@ SERVICE_FACTS: Final = {
 }
 
 
-_PARTS: Final = ("claim", "path", "repo", "revision", "error")
+_PARTS: Final = ("claim", "path", "clean", "repo", "revision", "error")
 
 
 def _source(model: dict[str, Any], _: ClusterView) -> dict[str, Any]:
-    """The source as LLMKube before 0.9.6 takes it."""
+    """The source as LLMKube before 0.9.6 takes it; ``clean`` is a local path as it is compared with allowed roots."""
     source = parse_source(text(model, "spec", "source"))
     return {
         "kind": str(source.kind),
         "claim": source.claim,
         "path": source.path,
+        "clean": cleaned(source.path) if source.kind is SourceKind.LOCAL else "",
         "repo": source.repo,
         "revision": source.revision,
         "error": source.error,

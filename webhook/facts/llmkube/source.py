@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -80,6 +81,11 @@ def parse_hf(source: str) -> Source:
     """Parse ``[hf://]org/repo[@revision]``; the first ``@`` ends the repository."""
     repo, at, revision = source.removeprefix("hf://").partition("@")
     return Source(SourceKind.HF_REPO, repo=repo, revision=revision, error=_hf_error(source, repo, at, revision))
+
+
+def cleaned(path: str) -> str:
+    """An absolute path as it is compared with allowed roots: without ``.``, ``..`` and double slashes."""
+    return posixpath.normpath("/" + path.lstrip("/"))  # normpath keeps two leading slashes, a POSIX freedom
 
 
 def cache_key(source: str) -> str:

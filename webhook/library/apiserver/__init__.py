@@ -1,7 +1,7 @@
 """The API server's part of a request, for files: definitions, decoding, merging and the validation of metadata."""
 
 from webhook.library.apiserver.apply import applied, as_applied
-from webhook.library.apiserver.builtin import is_builtin
+from webhook.library.apiserver.builtin import builtin_causes, completed, defaulted, is_builtin, is_judged
 from webhook.library.apiserver.definitions import Definitions, is_definition, read_definitions
 from webhook.library.apiserver.receive import (
     kind_of,
@@ -16,8 +16,12 @@ __all__ = [
     "Definitions",
     "applied",
     "as_applied",
+    "builtin_causes",
+    "completed",
+    "defaulted",
     "is_builtin",
     "is_definition",
+    "is_judged",
     "kind_of",
     "metadata_causes",
     "placed",

@@ -1,16 +1,22 @@
 """Objects of the API server's built-in kinds: their fields and types, as its decoder reads them.
 
-The API server validates these kinds in code beyond their published schema. Required fields and values are therefore not
-checked here: a schema requires some fields that the API server fills in.
+The API server validates these kinds in code beyond their published schema (:mod:`webhook.kubernetes`), after it has
+filled in defaults.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from webhook.admission import Cause, GroupVersionKind
+from webhook.admission import Cause, GroupVersionKind, group_version
+from webhook.golang.errors import GoError
+from webhook.golang.names import path_segment
+from webhook.golang.quantity import parse
 from webhook.golang.strconv import INT64
+from webhook.kubernetes import is_validated, object_errors, prepared, with_defaults
+from webhook.kubernetes import name_rule as rule_of_names
 from webhook.schema import OMIT, FieldError
 from webhook.vap import builtin_schema, resolved
 
@@ -35,6 +41,72 @@ def decode_builtin(kind: GroupVersionKind, value: dict[str, Any]) -> tuple[dict[
     body = {key: item for key, item in value.items() if key not in _ENVELOPE}
     decoded = _decode(body, schema, "", causes)
     return {**{key: value[key] for key in value if key in _ENVELOPE}, **decoded}, causes
+
+
+def defaulted(obj: dict[str, Any]) -> dict[str, Any]:
+    """A decoded object with its defaults, as policies see it; as it is, if its kind is not validated here."""
+    version, kind = obj["apiVersion"], obj["kind"]
+    if not is_validated(version, kind):
+        return obj
+    reference = builtin_schema(GroupVersionKind(*group_version(version), kind)) or {}
+    return with_defaults(obj, reference["$ref"], _type_of)
+
+
+def completed(obj: dict[str, Any], old: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A decoded object with its defaults, as the API server validates it; ``old`` is what is stored."""
+    return prepared(defaulted(obj), old)
+
+
+def is_judged(obj: Mapping[str, Any]) -> bool:
+    """Whether Kubernetes' own validation of an object's kind is known here, and the object is whole.
+
+    One whose pods have no container, or one without an image, is a part that another object is patched with.
+    """
+    if not is_validated(obj["apiVersion"], obj["kind"]):
+        return False
+    pods = [pod for path in _PODS.get(obj["kind"], ()) if isinstance(pod := _at(obj, path), dict)]
+    return all(map(_has_images, pods)) and (bool(pods) or obj["kind"] not in _PODS)
+
+
+_TEMPLATE: Final = ("spec", "template", "spec")
+_PODS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
+    **dict.fromkeys(("DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet"), (_TEMPLATE,)),
+    "CronJob": (("spec", "jobTemplate", *_TEMPLATE),),
+    "Pod": (("spec",),),
+}
+"""By kind, where the specifications of its pods are."""
+
+
+def _at(obj: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        obj = obj.get(key) if isinstance(obj, Mapping) else None
+    return obj
+
+
+def _has_images(pod: dict[str, Any]) -> bool:
+    containers = pod.get("containers")
+    if not isinstance(containers, list) or not containers:
+        return containers is not None and not isinstance(containers, list)  # a wrong type is a mistake, and is told
+    return all(not isinstance(each, dict) or each.get("image") for each in containers)
+
+
+def name_rule(kind: GroupVersionKind) -> Callable[[str], list[str]]:
+    """What gives the problems of the name of an object of a kind that has no definition."""
+    version = f"{kind.group}/{kind.version}".removeprefix("/")
+    return rule_of_names(version, kind.kind) if is_validated(version, kind.kind) else path_segment
+
+
+def builtin_causes(obj: dict[str, Any], old: dict[str, Any] | None = None) -> Iterator[Cause]:
+    """What Kubernetes' own validation refuses of a decoded object; not its metadata."""
+    if is_validated(obj["apiVersion"], obj["kind"]):
+        stored = None if old is None else completed(old)
+        generated = obj["kind"] == "Job"  # `kubectl apply` leaves the selector and the labels that a Job was given
+        for error in object_errors(completed(obj, None if generated else stored), stored):
+            yield Cause(error.field, error.type, error.body())
+
+
+def _type_of(name: str) -> Schema:
+    return resolved({"$ref": name})
 
 
 def _decode(value: Any, schema: Schema, path: str, causes: list[Cause]) -> Any:
@@ -89,9 +161,28 @@ def _is_int_or_string(value: Any) -> bool:
     return isinstance(value, str) or _fits(value, "integer", "int32")
 
 
+def _is_quantity(text: str) -> bool:
+    try:
+        parse(text)
+    except GoError:
+        return False
+    return True
+
+
+def _is_base64(text: str) -> bool:
+    """Whether Go decodes a text, in which it skips line breaks."""
+    try:
+        base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
+    except ValueError:
+        return False
+    return True
+
+
 def _fits(value: Any, kind: str, form: str) -> bool:
     if kind == "string":
-        return isinstance(value, str) or (form == "quantity" and _fits(value, "number", ""))
+        if form == "quantity" and not isinstance(value, bool):
+            return isinstance(value, str | int | float) and _is_quantity(str(value).strip())
+        return isinstance(value, str) and (form != "byte" or _is_base64(value))
     if kind == "boolean":
         return isinstance(value, bool)
     if isinstance(value, bool):

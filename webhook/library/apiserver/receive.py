@@ -12,8 +12,8 @@ from webhook.admission import Cause, GroupVersionKind, Warn, group_version
 from webhook.catalog import KnownKind
 from webhook.engine import NAMESPACE
 from webhook.golang.fmt import type_text, value_text
-from webhook.golang.names import dns_1123_subdomain, path_segment
-from webhook.library.apiserver.builtin import decode_builtin
+from webhook.golang.names import dns_1123_subdomain
+from webhook.library.apiserver.builtin import decode_builtin, name_rule
 from webhook.schema import (
     CoerceError,
     DecodeError,
@@ -182,7 +182,7 @@ def metadata_causes(obj: dict[str, Any], kind: KnownKind | None, old: dict[str, 
     generated = not metadata.get("name") and "generateName" in metadata
     if generated:
         metadata = {**metadata, "name": f"{metadata['generateName'][:_LONGEST_BASE]}{_GENERATED}"}
-    rule = path_segment if kind is None else dns_1123_subdomain
+    rule = dns_1123_subdomain if kind is not None else name_rule(kind_of(obj))
     namespaced = _is_namespaced(kind_of(obj), kind)
     errors = validate_metadata(metadata, namespaced=namespaced, name_rule=rule)
     return list(_causes(errors, generated=generated))

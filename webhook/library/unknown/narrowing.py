@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
 
+from webhook.admission import GroupVersionKind
 from webhook.admission.stamp import Stamp
 from webhook.catalog import Catalog, Dependences, KnownKind, Sight
 from webhook.cel import Budget, CelError
@@ -25,18 +26,25 @@ _BUDGET: Final = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The unknown values of all objects among the files: by kind, their paths."""
+    """The unknown values of all objects among the files: by kind, their paths. ``kinds`` are those of the objects."""
 
     unknown: Mapping[Kind, tuple[Keys, ...]] = field(default_factory=dict)
+    kinds: frozenset[GroupVersionKind] = frozenset()
 
     def extended(self, values: Iterable[dict[str, Any]]) -> World:
         """This world and the unknown values of further objects."""
-        found = dict(self.unknown)
+        found, kinds = dict(self.unknown), set(self.kinds)
         for value in values:
+            gvk = kind_of(value)
+            kinds.add(gvk)
             if paths := unknown_in(value):
-                kind = Kind(kind_of(value).group, kind_of(value).kind)
+                kind = Kind(gvk.group, gvk.kind)
                 found[kind] = (*found.get(kind, ()), *paths)
-        return World(found)
+        return World(found, frozenset(kinds))
+
+    def without_rules(self, catalog: Catalog) -> frozenset[Kind]:
+        """The kinds of objects whose version has no rules, although others have: what their fields mean is unknown."""
+        return _without_rules(self.kinds, catalog)
 
     def hides(self, kind: Kind, read: Iterable[Keys]) -> bool:
         """Whether a look at these fields of the objects of a kind may find an unknown value, or miss an object."""
@@ -104,7 +112,10 @@ class Narrowing:
 
     def _looks_at_unknown(self, fact: str, obj: dict[str, Any]) -> bool:
         """Whether a fact looks up objects that have an unknown name, or unknown values that it reads."""
-        sight = Sight(self.view, lambda kind, _: self.world.hides(kind, self._rules.fields(fact, kind)))
+        others = self.world.without_rules(self.catalog)
+        sight = Sight(
+            self.view, lambda kind, _: kind in others or self.world.hides(kind, self._rules.fields(fact, kind))
+        )
         self._value(fact, obj, sight)
         return not sight.is_clear
 
@@ -150,6 +161,13 @@ class Narrowing:
         """The paths of the stored object's fields that defaults have set."""
         stamp = None if self.old is None else Stamp.read(self.old)
         return () if stamp is None else stamp.defaulted.keys()
+
+
+@lru_cache(64)
+def _without_rules(kinds: frozenset[GroupVersionKind], catalog: Catalog) -> frozenset[Kind]:
+    ruled = {Kind(gvk.group, gvk.kind) for gvk in catalog.kinds if not catalog.uncompiled(gvk).foreign}
+    unruled = (gvk for gvk in kinds if gvk not in catalog.kinds or catalog.uncompiled(gvk).foreign)
+    return frozenset(Kind(gvk.group, gvk.kind) for gvk in unruled) & ruled
 
 
 @lru_cache(64)

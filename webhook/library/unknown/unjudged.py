@@ -150,7 +150,7 @@ class Unjudged:
         settings: Settings,
     ) -> Narrowing | None:
         """What tells which rules are undecided; None if none can be. ``sent`` is the object with stand-ins."""
-        if self.kind is None or not (self.unknown or self.world.unknown):
+        if self.kind is None or not (self.unknown or self.world.unknown or self.world.without_rules(catalog)):
             return None
         return Narrowing(self.kind, catalog, self.unknown, self.world, sent, old, view, settings)
 

@@ -30,7 +30,7 @@ def validate_metadata(
     prefix = meta.get("generateName", "")
     if prefix:
         masked = f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
-        checked = masked if name_rule is dns_1123_subdomain else prefix
+        checked = masked if name_rule in (dns_1123_subdomain, dns_1123_label) else prefix
         errors += [invalid(f"{path}.generateName", prefix, problem) for problem in name_rule(checked)]
     if name:
         errors += [invalid(f"{path}.name", name, problem) for problem in name_rule(name)]

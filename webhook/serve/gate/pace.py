@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Final
 
 AT_ONCE: Final = 0.024
-"""Seconds until a review is looked at, and then seconds of CPU until it is given up: together, a little less than the
-bar of the worst small review (docs/reliability.md)."""
+"""Seconds by the clock until a review is looked at, and then as many of CPU until it goes to a child: together 48 ms, a
+little less than the bar of the worst small review (docs/reliability.md)."""
 
-POLICIES: Final = 0.01
-"""As :data:`AT_ONCE`, for a review that admission policies are about: their author does not know what they cost a
-hostile object, and a user may repeat it."""
+WITH_POLICIES: Final = 0.01
+"""As :data:`AT_ONCE`, together 20 ms, for a review that admission policies are about: their author does not know what
+they cost a hostile object, and a user may repeat it. How long one policy may take at a stretch is another bound
+(:data:`webhook.serve.gate.state.AFFORDED`)."""
 
 
 class OverrunError(Exception):
@@ -39,8 +40,8 @@ class Pace:
 
     def hurry(self) -> None:
         """Leave the review the time of one that policies are about, from now on."""
-        self._most = POLICIES
-        self._next = self._clock() + POLICIES
+        self._most = WITH_POLICIES
+        self._next = self._clock() + WITH_POLICIES
 
     def __call__(self, step: str) -> None:
         self.look(self._clock(), step)

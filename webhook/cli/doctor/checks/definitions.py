@@ -79,7 +79,7 @@ def _operators(found: Installation) -> Iterator[Finding]:
     for api in found.flags("reconciler").apis:
         for each in found.snapshot.of("Deployment"):
             images = [str(c.get("image", "")) for c in each["spec"]["template"]["spec"]["containers"]]
-            theirs = [image for image in images if any(word in image for word in built_in()[api].images)]
+            theirs = [image for image in images if built_in()[api].runs(image)]
             if theirs:
                 what = f"the operator of {api} ({theirs[0]}) runs, and reconciler.apis.{api} is true"
                 yield finding("operator-beside", named(each), what)
