@@ -85,6 +85,8 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.library.verdict": "what is said of one object, for the reports",
         "webhook.library.judge": "many documents, each beside the others",
         "webhook.library.kinds": "the kinds that concern a file",
+        "webhook.library.pins": "what a repository deploys of operators, loaded where there is one",
+        "webhook.library.rulings": "by which release and settings each document is judged",
         "webhook.library.review": "one document, for the cases and the tools",
     },
     "webhook.policy": {

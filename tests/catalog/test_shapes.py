@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from webhook.admission import patch
 from webhook.admission.errors import CatalogError
 from webhook.catalog.shapes import forms
+from webhook.schema.compare import joined
 
 FIRST = {"since": "1.0", "definition": {"spec": {"versions": [{"name": "v1"}]}}}
 SECOND = {"since": "1.2", "patch": [{"op": "add", "path": "/spec/versions/0/served", "value": True}]}
@@ -69,3 +70,15 @@ def test_a_line_that_is_not_a_form_is_named(lines: list[Any], message: str) -> N
     with pytest.raises(CatalogError) as caught:
         list(forms(content(*lines), "w.jsonl"))
     assert message in str(caught.value).replace("not a form of a definition: ", "")
+
+
+def spec(**fields: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": fields}
+
+
+def test_two_schemas_are_joined_to_the_fields_of_both_with_what_ours_states() -> None:
+    ours, theirs = spec(a={"type": "string", "maxLength": 3}), spec(a={"type": "string"}, b={"type": "integer"})
+    assert joined(ours, theirs) == spec(a={"type": "string", "maxLength": 3}, b={"type": "integer"})
+    lists = [{"type": "array", "items": each} for each in (ours, theirs)]
+    assert joined(*lists) == {"type": "array", "items": joined(ours, theirs)}
+    assert joined(ours, {"type": "object"}) == joined(ours, {"type": "object", "properties": {}}) == ours

@@ -287,7 +287,7 @@ def test_a_report_belongs_to_its_object(server: ApiServer) -> None:
     stored = server.put("models", model("m", REFUSED))
     scan, _ = scanned(server)
     text = io.StringIO()
-    table.write_reports(scan.judged(), scan.rules, text)
+    table.write_reports(scan.judged(), text)
     (report,) = yaml.safe_load_all(text.getvalue())
     assert (report["kind"], report["metadata"]["namespace"]) == ("Report", "ml")
     assert report["metadata"]["name"] == f"modelgate-{stored['metadata']['uid']}"

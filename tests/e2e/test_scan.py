@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from copy import deepcopy
 
 import jsonschema
 import yaml
@@ -11,6 +12,9 @@ from tests.e2e.gate import CHECKOUT
 from tests.e2e.models import model
 from tests.e2e.processes import wait_until
 from tests.e2e.programs import modelgate
+from webhook import catalog
+from webhook.admission import GroupVersionKind
+from webhook.facts.settings import Settings
 
 RIGHTS = CHECKOUT / "docs" / "ci" / "scan-rights.yaml"
 SCHEMA = CHECKOUT / "docs" / "schemas" / "check-report.schema.json"
@@ -62,6 +66,74 @@ def test_a_cluster_is_scanned_with_read_rights_only(plane, gate, kubectl):
     whole = scan(kubeconfig, "--fail-on=never")  # all kinds, and what their rules look up
     assert whole.returncode == 0, whole.stderr
     assert not any(each in whole.stderr for each in ("cannot be", "forbidden"))
+
+
+def never(plane, name):
+    """LLMKube's definition of its newest release, in which no source is right."""
+    file = plane.folder / name
+    newest = catalog.load(settings=Settings(releases=(("llmkube", "0.9.19"),)))
+    schema = deepcopy(dict(newest.kinds[GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")].schema.raw))
+    schema["properties"]["spec"]["properties"]["source"]["pattern"] = "^never$"
+    definition = plane.kubectl.json("get", "crd", "models.inference.llmkube.dev")
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = schema
+    file.write_text(json.dumps(definition))
+    return file
+
+
+def test_a_definition_or_a_release_that_is_given_decides_instead_of_what_is_installed(plane, gate, kubectl):
+    namespace = kubectl.flags[-1]
+    rocm = {"hardware": {"accelerator": "rocm", "gpu": {"enabled": True, "count": 1, "vendor": "amd"}}}
+    with gate.absent():
+        kubectl.send_all("create", [*(model(f"m{number}") for number in range(63)), model("amd", spec=rocm)])
+    kubeconfig = reader(plane, kubectl, "instead.kubeconfig")
+    part = ("-n", namespace, "--kind=Model")
+    given = scan(kubeconfig, *part, "--crds", never(plane, "never.json"))
+    assert given.returncode == 1, given.stderr
+    assert "64 judged, 64 would be refused" in given.stderr
+    instead = "judged by other definitions than the installed ones: "
+    assert f"{instead}models.inference.llmkube.dev ({plane.folder / 'never.json'})\n" in given.stderr
+    released = scan(kubeconfig, *part, "--release=llmkube=0.9.19", "-o", "json")
+    report = json.loads(released.stdout)
+    assert released.returncode == 0, released.stderr
+    assert report["remarks"] == []  # every rule of the release is applied
+    (note,) = (each["message"] for each in report["notes"])
+    assert note.startswith(instead)
+    assert "models.inference.llmkube.dev (that of Modelgate for the release)" in note
+    assert {each["name"] for each in report["objects"] if "LK306" in {f["code"] for f in each["findings"]}} == {"amd"}
+    plain = scan(kubeconfig, *part)
+    assert "other definitions" not in plain.stderr
+    assert (plain.returncode, "LK306" in plain.stdout) == (0, False)
+
+
+def test_a_scan_says_what_the_next_release_would_change_in_the_cluster(plane, gate, kubectl):
+    namespace = kubectl.flags[-1]
+    rocm = {"hardware": {"accelerator": "rocm", "gpu": {"enabled": True, "count": 1, "vendor": "amd"}}}
+    with gate.absent():
+        kubectl.send_all("create", [model("plain"), model("amd", spec=rocm)])
+    kubeconfig = reader(plane, kubectl, "next.kubeconfig")
+    part, upgrade = ("-n", namespace, "--kind=Model"), "--what-if=release=llmkube=0.9.19"
+    done = scan(kubeconfig, *part, upgrade, "--fail-on=warning")
+    assert done.returncode == 1, done.stderr
+    head, *lines = done.stdout.splitlines()
+    change = "LLMKube 0.9.5 (the documented release) → LLMKube 0.9.19"
+    assert head == f"what if {change}: 1 newly warned (2 objects judged twice)"
+    (place,) = (line for line in lines if "LK306 newly warned: spec.hardware.accelerator: " in line)
+    assert place.endswith(f"(Model {namespace}/amd)")
+    assert scan(kubeconfig, *part, upgrade).returncode == 0
+    both = scan(kubeconfig, *part, upgrade, f"--what-if=crds={never(plane, 'next.json')}", "-o", "json")
+    assert both.returncode == 1, both.stderr
+    report = json.loads(both.stdout)
+    assert report["summary"] == {
+        "judged": 2,
+        "refused": 2,
+        "warned": 1,
+        "unjudged": 0,
+        "resolved": 0,
+        "otherDefaults": 0,
+    }
+    assert [each["namespaces"] for each in report["codes"]] == [{namespace: 2}, {namespace: 1}]
+    nothing = scan(kubeconfig, *part, "--what-if=release=llmkube=0.9.5")
+    assert (nothing.returncode, "nothing changes" in nothing.stdout) == (0, True)
 
 
 def test_without_rights_every_kind_is_a_problem(plane, kubectl):

@@ -293,7 +293,7 @@ def test_profiles_differ_and_an_unknown_one_is_an_error():
     [
         (Settings(releases=("llmkube=0.9.5",)), "releases: Input should be a valid tuple"),
         (Settings(releases=5), "releases: Input should be a valid tuple"),
-        (Settings(releases=(("llmkube", "9.9.9"),)), '"9.9.9" is not a known release'),
+        (Settings(releases=(("llmkube", "99.0.0"),)), '"99.0.0" is not a known release'),
         (Settings(ome="x"), "ome: Input should be 'recommended', 'upstream-head' or 'doc-era'"),
         (Settings(ome_migration=None), "ome_migration: Input should be a valid boolean"),
         ({"ome": "doc-era"}, "settings: is of type dict: give modelgate.Settings"),

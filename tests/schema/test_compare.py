@@ -2,7 +2,7 @@
 
 import pytest
 
-from webhook.schema.compare import compare, is_same, joined, lacks
+from webhook.schema.compare import compare, is_same, lacks
 
 
 def spec(**properties):
@@ -69,11 +69,3 @@ def test_what_lacks_fields_has_lost_some(theirs, lacking):
 )
 def test_a_field_is_widened_where_it_accepts_what_ours_refuses(ours, theirs, widened):
     assert compare(spec(a=ours), spec(a=theirs)).widened == ({("spec", "a")} if widened else set())
-
-
-def test_two_schemas_are_joined_to_the_fields_of_both_with_what_ours_states():
-    ours, theirs = spec(a={"type": "string", "maxLength": 3}), spec(a={"type": "string"}, b={"type": "integer"})
-    assert joined(ours, theirs) == spec(a={"type": "string", "maxLength": 3}, b={"type": "integer"})
-    lists = [{"type": "array", "items": each} for each in (ours, theirs)]
-    assert joined(*lists) == {"type": "array", "items": joined(ours, theirs)}
-    assert joined(ours, {"type": "object"}) == joined(ours, {"type": "object", "properties": {}}) == ours

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from webhook.catalog.applies import NOTHING_ASIDE, Aside, Dependences, Sight
-from webhook.catalog.catalog import Catalog, load, ship
+from webhook.catalog.catalog import Catalog, api_folders, load, ship
 from webhook.catalog.kept import POLICIES
 from webhook.catalog.kinds import Kinds, KnownKind
-from webhook.catalog.packs import NO_PACK, PACK, InForce, Pack, built_in, groups_of, known_apis
+from webhook.catalog.packs import NO_PACK, PACK, By, InForce, Pack, built_in, groups_of, known_apis
 from webhook.catalog.releases import UNKNOWN, chosen, later_releases
 from webhook.catalog.settings import check_settings, names_read, with_operator
 from webhook.catalog.shapes import FORMS
@@ -31,6 +31,7 @@ __all__ = [
     "POLICIES",
     "UNKNOWN",
     "Aside",
+    "By",
     "Catalog",
     "Dependences",
     "Deviation",
@@ -39,6 +40,7 @@ __all__ = [
     "KnownKind",
     "Pack",
     "Sight",
+    "api_folders",
     "built_in",
     "check_settings",
     "chosen",

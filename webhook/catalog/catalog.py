@@ -38,15 +38,22 @@ _SEARCHABLE: Final = 0o755
 class Catalog:
     """All known kinds. It is immutable: a reload makes a new one. ``digest`` identifies its data.
 
-    ``files`` is the digest of the files that were loaded, without the settings. ``packs`` are the APIs' operators;
-    ``in_force`` are the releases of those of which another one counts than the documented one.
+    It covers ``rules``, the digest of rules and definitions, and the ``settings``, because they change what the rules
+    decide. ``files`` is the digest of the files that were loaded. ``packs`` are the APIs' operators; ``in_force`` are
+    the releases of those of which another one counts than the documented one.
     """
 
     kinds: Kinds
-    digest: str
+    rules: str
+    settings: Settings = DEFAULT_SETTINGS
     files: bytes = field(default=b"", repr=False)
     packs: Mapping[str, Pack] = field(default_factory=dict, repr=False)
     in_force: Mapping[str, InForce] = field(default_factory=dict)
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        text = f"{self.rules}\0{replace(self.settings, releases=())!r}"
+        object.__setattr__(self, "digest", hashlib.sha256(text.encode()).hexdigest()[:16])
 
     def codes(self) -> frozenset[str]:
         """The codes of all rules, of every release. None is compiled for it."""
@@ -80,12 +87,17 @@ class Catalog:
             forms[changes] = self._under(dict(changes))
         return forms[changes]
 
+    def with_settings(self, settings: Settings) -> Catalog:
+        """This catalog under other settings."""
+        checked = check_settings(self.packs, settings)
+        return self if checked == self.settings else replace(self, settings=checked)
+
     def _under(self, in_force: Mapping[str, InForce]) -> Catalog:
         before, releases_in_force = self.releases(), {**self.in_force, **in_force}
         changed = {api: release for api, release in in_force.items() if _rules_of(release) != _rules_of(before[api])}
         if not changed:
             return replace(self, in_force=releases_in_force)
-        digest = hashlib.sha256(self.digest.encode())
+        digest = hashlib.sha256(self.rules.encode())
         others = dict[GroupVersionKind, KnownKind | None]()
         for known in map(self.uncompiled, self.kinds):
             if known.api in changed:
@@ -94,7 +106,7 @@ class Catalog:
                 digest.update(f"{known.gvk}\0{names}\0{unlisted.release if unlisted else ''}".encode() + definition)
         served = {gvk: known for gvk, known in others.items() if known is not None}
         kinds = self.kinds.with_rules(served, partial(compiled_in, served), others.keys() - served.keys())
-        return replace(self, kinds=kinds, digest=digest.hexdigest()[:16], in_force=releases_in_force)
+        return replace(self, kinds=kinds, rules=digest.hexdigest(), in_force=releases_in_force)
 
     def compiled(self, installed: Collection[str] | None = None) -> Catalog:
         """This catalog, after the rules of its kinds are compiled: a server does not let a caller wait for it.
@@ -172,8 +184,7 @@ def load(
 
     ``packs`` are further folders, whose APIs are added. None of them may claim a kind, or codes, of another one.
 
-    The digest covers the ``settings``, too, because they change what the rules decide. Built-in policies that are
-    compiled already are read from ``shipped``, and run: only the installer may write there.
+    Built-in policies that are compiled already are read from ``shipped``, and run: only the installer may write there.
 
     Raises:
         CatalogError: with every problem of every file.
@@ -184,11 +195,11 @@ def load(
         for pack in built_in().values():
             load_shipped(loaded, pack)
     user_folders = UserFolders(loaded)
-    for api in _folders(root) if root is not None else ():
+    for api in api_folders(root) if root is not None else ():
         user_folders.load(api)
     kept = Kept(loaded.digest.digest(), shipped)
     for folder in packs:
-        apis = [*_folders(folder)] if folder.is_dir() else []
+        apis = [*api_folders(folder)] if folder.is_dir() else []
         if not apis:
             message = "is not a folder of APIs: each API is a folder with crds/ and policies"
             loaded.problems.append(Problem(str(folder), "", message))
@@ -197,9 +208,8 @@ def load(
     user_folders.check_references()
     if loaded.problems:
         raise CatalogError(loaded.problems)
-    check_settings(loaded.packs, settings)
-    loaded.digest.update(repr(replace(settings, releases=())).encode())
-    catalog = Catalog(_lazy(loaded.kinds, kept), loaded.digest.hexdigest()[:16], kept.digest, loaded.packs)
+    settings = check_settings(loaded.packs, settings)
+    catalog = Catalog(_lazy(loaded.kinds, kept), loaded.digest.hexdigest(), settings, kept.digest, loaded.packs)
     return catalog.under(chosen(loaded.packs, settings.releases)) if settings.releases else catalog
 
 
@@ -234,7 +244,7 @@ def ship(folder: Path = POLICIES / SHIPPED) -> None:
             kept.write(gvk, prepared)
 
 
-def _folders(root: Traversable) -> Iterator[Traversable]:
+def api_folders(root: Traversable) -> Iterator[Traversable]:
     """The folders of APIs; a folder with definitions is itself one."""
     folders = [root] if root.joinpath("crds").is_dir() else entries(root)
     return (each for each in folders if each.is_dir() and not each.name.startswith(("_", ".")))

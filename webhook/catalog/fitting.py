@@ -33,45 +33,45 @@ class Fit:
     differences: Differences
 
     @classmethod
-    def of(cls, kind: KnownKind, schema: Structural) -> Fit:
-        differences = compare(kind.schema.raw, schema.raw)
-        own = Structural(expected(kind.schema.raw, schema.raw), version=kind.schema.version, name=kind.schema.name)
-        rules = Dependences(Kind(kind.gvk.group, kind.gvk.kind), kind.policy)
-        return cls(replace(kind, schema=schema, own=Own(rules, own, schema, differences)), differences)
+    def of(cls, known: KnownKind, schema: Structural) -> Fit:
+        differences = compare(known.schema.raw, schema.raw)
+        own = Structural(expected(known.schema.raw, schema.raw), version=known.schema.version, name=known.schema.name)
+        rules = Dependences(Kind(known.gvk.group, known.gvk.kind), known.policy)
+        return cls(replace(known, schema=schema, own=Own(rules, own, schema, differences)), differences)
 
 
 def of_other_release(
-    kind: KnownKind, kinds: Iterable[KnownKind], compiled: Callable[[KnownKind], KnownKind]
+    known: KnownKind, kinds: Iterable[KnownKind], compiled: Callable[[KnownKind], KnownKind]
 ) -> KnownKind:
     """A kind of another release than the documented one, with the rules that its definition has fields for.
 
     ``kinds`` are those of this release, of which only those that its facts read are compared.
     """
-    documented = kind.documented or kind
-    with_rules = replace(compiled(with_all_fields(kind)), schema=documented.schema)
-    rules = Dependences(Kind(kind.gvk.group, kind.gvk.kind), with_rules.policy)
-    read = {its_kind for name in with_rules.facts for its_kind, _ in rules.inputs(name)} - {rules.kind}
+    documented = known.documented or known
+    with_rules = replace(compiled(with_all_fields(known)), schema=documented.schema)
+    rules = Dependences(Kind(known.gvk.group, known.gvk.kind), with_rules.policy)
+    read = {kind for name in with_rules.facts for kind, _ in rules.inputs(name)} - {rules.kind}
     around = (other for other in kinds if Kind(other.gvk.group, other.gvk.kind) in read)
     fits = {other.gvk: _fit(other) for other in around if _differs(other)}
-    if _differs(kind):
-        fits[kind.gvk] = Fit.of(with_rules, kind.schema)
+    if _differs(known):
+        fits[known.gvk] = Fit.of(with_rules, known.schema)
     return applicable(with_rules, fits)
 
 
-def with_all_fields(kind: KnownKind) -> KnownKind:
+def with_all_fields(known: KnownKind) -> KnownKind:
     """A kind with the fields of its release and of the documented one, for which its rules are compiled."""
-    documented = kind.documented or kind
-    both = joined(documented.schema.raw, kind.schema.raw)
-    return replace(kind, schema=Structural(both, version=kind.schema.version, name=kind.schema.name))
+    documented = known.documented or known
+    both = joined(documented.schema.raw, known.schema.raw)
+    return replace(known, schema=Structural(both, version=known.schema.version, name=known.schema.name))
 
 
-def _differs(kind: KnownKind) -> bool:
-    return kind.documented is not None and kind.schema is not kind.documented.schema
+def _differs(known: KnownKind) -> bool:
+    return known.documented is not None and known.schema is not known.documented.schema
 
 
-def _fit(kind: KnownKind) -> Fit:
-    assert kind.documented is not None
-    return Fit.of(replace(kind, schema=kind.documented.schema), kind.schema)
+def _fit(known: KnownKind) -> Fit:
+    assert known.documented is not None
+    return Fit.of(replace(known, schema=known.documented.schema), known.schema)
 
 
 def applicable(known: KnownKind, fits: Mapping[GroupVersionKind, Fit]) -> KnownKind:

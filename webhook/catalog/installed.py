@@ -126,7 +126,7 @@ def with_installed(
                 deviations.append(Deviation(gvk, aside=aside, changed=False))
         if change is not None:
             deviations.append(change.deviation)
-    return replace(catalog, kinds=catalog.kinds.replaced(kinds), digest=_digest(catalog, found)), tuple(deviations)
+    return replace(catalog, kinds=catalog.kinds.replaced(kinds), rules=_digest(catalog, found)), tuple(deviations)
 
 
 def _is_unserved(change: _Change | None) -> bool:
@@ -145,7 +145,7 @@ def _unsure(catalog: Catalog, defined: Collection[tuple[str, str]]) -> Iterator[
             yield Deviation(gvk, release=unlisted.pop(known.api))
         elif known.is_unshaped and known.in_force.releases and (gvk.group, gvk.kind) not in defined:
             yield Deviation(gvk, release=f"the definition of {gvk} in {known.in_force} is not known: schema not judged")
-        elif known.api in catalog.in_force and (aside := undecided_codes(known)):
+        elif known.api in catalog.in_force and len(known.in_force.releases) != 1 and (aside := undecided_codes(known)):
             operator, setting = known.in_force.operator, f"set releases.{known.api}"
             if known.api in unlisted:
                 why = unlisted[known.api]
@@ -157,13 +157,13 @@ def _unsure(catalog: Catalog, defined: Collection[tuple[str, str]]) -> Iterator[
 
 
 def _digest(catalog: Catalog, found: Mapping[GroupVersionKind, _Change]) -> str:
-    """The digest of the catalog and of the definitions that are used instead of its own."""
+    """The digest of the catalog's rules and of the definitions that are used instead of its own."""
     used = {gvk: change for gvk, change in found.items() if not change.deviation.error}
-    digest = hashlib.sha256(catalog.digest.encode())
+    digest = hashlib.sha256(catalog.rules.encode())
     for gvk in sorted(used):
         fit = used[gvk].fit
         digest.update(f"{gvk}\0".encode() + canonical(dict(fit.known.schema.raw) if fit is not None else {}))
-    return digest.hexdigest()[:16] if used else catalog.digest
+    return digest.hexdigest() if used else catalog.rules
 
 
 @dataclass(frozen=True, slots=True)

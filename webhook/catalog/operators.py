@@ -1,4 +1,6 @@
-"""The release of each operator whose behaviour the rules describe: a setting, what is installed, or the documented one.
+"""The release of each operator whose behaviour the rules describe.
+
+It is that of a setting, that which a repository pins, that which is installed, or the documented one.
 
 A rule with a range of releases is in force where the range holds of the release; of several releases that cannot be
 told apart, where it holds of all. Under an unknown release none of them is. The definition of a kind is that of the
@@ -60,7 +62,7 @@ def by_definitions(
     *,
     trusted: bool = True,
 ) -> Catalog:
-    """The catalog under the releases that install these CustomResourceDefinitions, except where a setting names one.
+    """The catalog under the releases that install these CustomResourceDefinitions, except where one is named already.
 
     ``absent`` are the names of definitions that are not installed, as far as that is known: that says something, too.
     Never raises: a definition that cannot be read says nothing. ``trusted``: an API server has accepted them.
@@ -71,7 +73,7 @@ def by_definitions(
     found = dict[str, InForce]()
     for api in {api for name in named if (api := apis.get(name.partition(".")[2]))}:
         pack = catalog.packs.get(api)
-        if pack is not None and pack.documented and catalog.releases()[api].by != "setting":
+        if pack is not None and pack.documented and catalog.releases()[api].by not in {"setting", "pin"}:
             found[api] = _installed(list(_kinds(catalog, api)), pack, named, absent, trusted=trusted)
     return catalog.under(found) if found else catalog
 

@@ -31,7 +31,7 @@ TABLE: Final = "releases.json"
 FOLLOWED: Final = "follow.yaml"
 """What `tools.follow` is told of the upstream. It changes no rule, and the digest does not cover it."""
 
-By = Literal["documented", "setting", "definitions"]
+By = Literal["documented", "setting", "pin", "definitions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,10 @@ class InForce:
     """The releases of an operator of which the rules are to be true.
 
     Several cannot be told apart, and a rule must be true of all; without any, the release is unknown. ``by`` is what
-    says so: nothing, so that the documented release counts, a setting, or the installed definitions. An ``unlisted``
-    release has the definitions of the known one before it, which ``releases`` names; ranges hold of its own number.
-    ``newest`` is the newest release with a number, where a head counts, which comes after it.
+    says so: nothing, so that the documented release counts, a setting, what a repository deploys, or the installed
+    definitions. An ``unlisted`` release has the definitions of the known one before it, which ``releases`` names, and
+    ranges hold of its own number. ``newest`` is the newest release with a number, where a head counts, which comes
+    after it.
     """
 
     operator: str = ""

@@ -14,7 +14,7 @@ from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, Problem, SettingsError
 from webhook.catalog.fitting import of_other_release
 from webhook.catalog.kinds import NO_POLICY, KnownKind, PolicySource, facts_of
-from webhook.catalog.packs import InForce, Pack, closest
+from webhook.catalog.packs import By, InForce, Pack, closest
 from webhook.catalog.settings import fact_of
 from webhook.catalog.shapes import FORMS
 from webhook.policy import Policy, Reference
@@ -27,8 +27,8 @@ UNKNOWN: Final = "unknown"
 """The setting for a release that is not in the table."""
 
 
-def chosen(packs: Mapping[str, Pack], settings: Iterable[tuple[str, str]]) -> dict[str, InForce]:
-    """The releases that settings name, by API.
+def chosen(packs: Mapping[str, Pack], settings: Iterable[tuple[str, str]], by: By = "setting") -> dict[str, InForce]:
+    """The releases that settings name, or pins, by API.
 
     Raises:
         SettingsError: with every API or release that does not exist, and what is like it.
@@ -36,7 +36,7 @@ def chosen(packs: Mapping[str, Pack], settings: Iterable[tuple[str, str]]) -> di
     in_force, problems = dict[str, InForce](), list[Problem]()
     for api, release in settings:
         try:
-            in_force[api] = _set(packs, api, release)
+            in_force[api] = _set(packs, api, release, by)
         except ValueError as error:
             problems.append(Problem(f"--release {api}={release}"[:200], "", str(error)))
     if problems:
@@ -44,12 +44,12 @@ def chosen(packs: Mapping[str, Pack], settings: Iterable[tuple[str, str]]) -> di
     return in_force
 
 
-def _set(packs: Mapping[str, Pack], api: str, release: str) -> InForce:
+def _set(packs: Mapping[str, Pack], api: str, release: str, by: By) -> InForce:
     pack = packs.get(api)
     if pack is None or pack.documented is None:
         known = sorted(name for name, each in packs.items() if each.documented)
         raise ValueError(f'"{api[:60]}" is not an API with releases; {closest(api, known)}')
-    return InForce(pack.operator, (), "setting") if release == UNKNOWN else pack.under(release)
+    return InForce(pack.operator, (), by) if release == UNKNOWN else pack.under(release, by)
 
 
 def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind | None, bytes]:
@@ -61,7 +61,7 @@ def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind | None, byt
         CatalogError: the definition cannot be read.
     """
     documented = known.documented or known
-    facts = {**documented.own_facts, **fact_of(known.pack, in_force)}
+    facts = {**documented.own_facts, **fact_of(documented.pack, in_force)}
     known = replace(documented, in_force=in_force, policy=NO_POLICY, documented=documented, own_facts=facts)
     since, definition = known.pack.definition(known.plural, in_force)
     known = replace(known, is_unshaped=in_force.is_older or (not since and bool(known.pack.documented)))
@@ -75,13 +75,13 @@ def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind | None, byt
     return replace(known, schema=version.schema, status=version.status, replicas=replicas), content
 
 
-def _crd(kind: KnownKind, since: str, definition: Mapping[str, Any]) -> CRD:
+def _crd(known: KnownKind, since: str, definition: Mapping[str, Any]) -> CRD:
     try:
-        return load_crd(dict(definition), trusted=kind.pack.trusted)
+        return load_crd(dict(definition), trusted=known.pack.trusted)
     except SchemaError as error:
-        where = kind.pack.files.name(FORMS, f"{kind.plural}.jsonl")
-        problems = [Problem(where, fault.field, f"since {since}: {fault.body()}") for fault in error.errors]
-        raise CatalogError(problems) from None
+        where = known.pack.files.name(FORMS, f"{known.plural}.jsonl")
+        found = [Problem(where, each.field, f"since {since}: {each.body()}") for each in error.errors]
+        raise CatalogError(found) from None
 
 
 def ranges(source: PolicySource) -> Iterator[str]:
@@ -100,8 +100,8 @@ def needed_releases(pack: Pack, texts: Iterable[str]) -> Iterator[InForce]:
 
 def later_releases(pack: Pack, texts: Iterable[str]) -> list[str]:
     """The releases that ranges name and that are newer than all that are known, the oldest first."""
-    named = {name for text in texts for name in Range.parse(text).versions}
-    return sorted((name for name in named if pack.table.find(name) is None), key=version)
+    named = {each for text in texts for each in Range.parse(text).versions}
+    return sorted((each for each in named if pack.table.find(each) is None), key=version)
 
 
 def unknown_releases(pack: Pack, source: PolicySource) -> Iterator[Problem]:
@@ -142,15 +142,15 @@ def compiled(known: KnownKind) -> KnownKind:
         raise CatalogError([Problem(known.sources[-1].origin.source, "spec", str(error))]) from None
 
 
-def compiled_in(kinds: Mapping[GroupVersionKind, KnownKind], kind: KnownKind) -> KnownKind:
+def compiled_in(kinds: Mapping[GroupVersionKind, KnownKind], known: KnownKind) -> KnownKind:
     """As :func:`compiled`, of one of the kinds of another release than the documented one.
 
     Rules without a range are those of the documented release: another one may lack their fields, or those of kinds
     that their facts read.
     """
-    if any(is_otherwise_shaped(other) for other in kinds.values() if other.api == kind.api):
-        return of_other_release(kind, kinds.values(), compiled)
-    return compiled(kind)
+    if any(is_otherwise_shaped(other) for other in kinds.values() if other.api == known.api):
+        return of_other_release(known, kinds.values(), compiled)
+    return compiled(known)
 
 
 def is_otherwise_shaped(kind: KnownKind) -> bool:

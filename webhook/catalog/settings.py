@@ -23,21 +23,22 @@ _MOST: Final = 256
 """Settings of which the values are kept: a tree has some pins."""
 
 
-def check_settings(packs: Mapping[str, Pack], settings: Settings) -> None:
-    """Hold the settings of operators against the declarations of their packs.
+def check_settings(packs: Mapping[str, Pack], settings: Settings) -> Settings:
+    """The settings with those of operators as the declarations of their packs read them.
 
     Raises:
         SettingsError: with every setting that is not declared, or has a value of another type.
     """
-    problems = list[Problem]()
+    problems, values = list[Problem](), dict[str, Any]()
     for key, value in settings.operators:
         api, _, name = key.partition(".")
         try:
-            _declared(packs, api, name).value(value)
+            values[key] = frozen(_declared(packs, api, name).value(value))
         except ValueError as error:
             problems.append(Problem(f"--set {key}"[:200], "", str(error)))
     if problems:
         raise SettingsError(problems)
+    return replace(settings, operators=tuple(values.items())) if values else settings
 
 
 def _declared(packs: Mapping[str, Pack], api: str, name: str) -> Setting:

@@ -57,11 +57,13 @@ def run(options: argparse.Namespace) -> int:
 
 def _explain(outcome: ReviewedManifest, outcomes: Outcomes, wanted: Sequence[str | int] | None) -> int:
     """Print an object; return the number of its fields that are printed."""
-    document, found = outcome.document, explained(outcome, outcomes.judge.view, outcomes.ruling.options.settings)
+    document, judge = outcome.document, outcomes.judges.of(outcome.document)
+    found = explained(outcome, judge.view, judge.options.settings)
     origins = [each for each in found.fields if wanted is None or list(each.path[: len(wanted)]) == wanted]
     if wanted is not None and not origins:
         return 0
-    say(f"{document.source}:{document.line}: {found.title}")
+    judged_as = f", judged as of {found.judged_as}" if found.judged_as else ""
+    say(f"{document.source}:{document.line}: {found.title}{judged_as}")
     if wanted is None:
         for table in found.tables:
             _print(table)

@@ -8,25 +8,27 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import Problem
 from webhook.catalog import Deviation
 from webhook.cli import choices
-from webhook.cli.input.before import at_commit, earlier
+from webhook.cli.input.before import Earlier, at_commit, earlier
+from webhook.cli.input.change import replaced
 from webhook.cli.input.definitions import deciding, defined
 from webhook.cli.input.flags import excluded, must_have_objects
+from webhook.cli.input.pins import deployed_by, pins_of, roots_of
 from webhook.cli.output import say
 from webhook.cli.terminal import progress
-from webhook.cluster import ClusterView, Kind
+from webhook.cluster import Kind
 from webhook.engine import Options, Ruling
 from webhook.facts import COMPARISONS
-from webhook.facts.settings import Settings
 from webhook.library.apiserver import is_definition, kind_of, placed, read_definitions
-from webhook.library.judge import Judge, Surroundings
+from webhook.library.judge import Judge, Judges, Surroundings, updated
 from webhook.library.kinds import concerns
 from webhook.library.review import ReviewedManifest
+from webhook.library.rulings import Deployed, Moved, Rulings
 from webhook.library.unknown import Substitutions, prepared
 from webhook.manifests.documents import Document, repeats_of
 from webhook.manifests.files import top_of
@@ -34,24 +36,30 @@ from webhook.manifests.folders import read_all
 from webhook.manifests.reading import Manifests, Reading, read_paths
 from webhook.policy import Profile
 
+if TYPE_CHECKING:
+    from webhook.cli.input.repository import Commit
+    from webhook.library.pins import Pinned, Pins
+
 
 class Outcomes(NamedTuple):
-    """The reviews of the files that ``paths`` hold (``given``), and the ruling and the judge that they are made by.
+    """The reviews of the files that ``paths`` hold (``given``), and the judges that they are made by.
 
-    ``remarks`` are warnings about definitions and admission policies. ``settled`` makes what stands in a file the
+    ``remarks`` are warnings about definitions, admission policies and pins. ``settled`` makes what stands in a file the
     document that is judged; ``codes`` gives those of all rules. ``at_commit`` are the reviews of the files as --git has
-    them, by themselves.
+    them, by themselves, and as of the releases that were pinned there; ``moved`` are the releases that are others now.
+    ``files`` are those that were read, for another judgement of them.
     """
 
     reviews: list[ReviewedManifest]
     remarks: list[Problem]
     given: Manifests
-    ruling: Ruling
-    judge: Judge
+    judges: Judges
     settled: Callable[[Document], Document]
     codes: Callable[[], frozenset[str]]
     packs: Sequence[Path] = ()
     at_commit: Sequence[ReviewedManifest] = ()
+    moved: Sequence[Moved] = ()
+    files: ReadFiles | None = None
 
     @property
     def problems(self) -> list[Problem]:
@@ -61,28 +69,17 @@ class Outcomes(NamedTuple):
     @property
     def unsure(self) -> bool:
         """Whether the release of an operator is not known well enough for all rules."""
-        return any(each.is_unsure for each in self.ruling.deviations)
-
-    @property
-    def assumed(self) -> Mapping[str, str]:
-        """The releases of operators that nothing names, and that are not the only ones, by API."""
-        catalog = self.ruling.catalog
-        judged = {kind_of(each.document.value) for each in self.reviews if each.reviewed}
-        kinds = (catalog.uncompiled(gvk) for gvk in sorted(judged & catalog.kinds.keys()))
-        releases = catalog.releases()
-        return {
-            known.api: str(releases[known.api])
-            for known in kinds
-            if len(known.pack.releases) > 1 and releases[known.api].by == "documented"
-        }
+        return self.judges.rulings.unsure
 
     def review(self, document: Document) -> ReviewedManifest:
-        """The review of one more document, beside the objects that the others are judged beside."""
-        return self.judge.review(self.settled(document))
+        """The review of another text of a document, beside the objects that the others are judged beside."""
+        return self.judges.review(self.settled(document))
 
 
-def outcomes(options: argparse.Namespace) -> Outcomes:
+def outcomes(options: argparse.Namespace, files: ReadFiles | None = None) -> Outcomes:
     """Mutate and validate each document of the files: as on UPDATE if the view has the object, else as on CREATE.
+
+    ``files`` were read for options that differ only in what decides.
 
     Raises:
         CatalogError: admission policies or definitions that do not load.
@@ -90,44 +87,69 @@ def outcomes(options: argparse.Namespace) -> Outcomes:
         SettingsError: a flag with an invalid value.
     """
     loaded = Ruling.of(_strictness(options), options.packs)
-    files = _Files.read(options, loaded)
-    given = files.given
-    decided = deciding(options, files.crds, files.there, given.documents, files.before, loaded.shipped)
-    installed = loaded.under([each.value for each in decided.documents], trusted=False)
-    deviations = [*_notable(installed.deviations, decided.documents, given.documents)]
-    ruling = installed.extended(decided.checked.crds.values())
-    judge_of = partial(
-        Judge.beside,
-        ruling,
-        Surroundings.of(files.there, ruling.catalog, decided.checked),
+    files = files or ReadFiles.read(options, loaded)
+    given = files.counted()
+    defining = (files.crds, files.there, given.documents, files.before.documents)
+    crds, there, among, before = replaced(options.instead, loaded.shipped, *defining)
+    decided = deciding(options, crds, there, among, before, loaded.shipped)
+    definitions = [each.value for each in decided.documents]
+
+    def complete(ruling: Ruling) -> Ruling:
+        return ruling.under(definitions, trusted=False).extended(decided.checked.crds.values())
+
+    rulings = Rulings(loaded, complete, files.deployed)
+    rulings_before = Rulings(loaded, complete, files.before.deployed) if options.commit else rulings
+    judges_of = partial(
+        Judges,
+        there=Surroundings.of(files.there, rulings, decided.checked),
         policies=options.admission_policies,
         strict_kinds=options.unknown_kinds == "error",
     )
-    judge = judge_of(given.documents, before=files.before)
-    reviews = [judge.review(each) for each in progress(given.documents, "judged")]
-    reviews_at_commit = []
+    judges = judges_of(rulings, given=given.documents, before=updated(files.before.documents, rulings_before))
+    reviews = [judges.review(each) for each in progress(given.documents, "judged")]
+    reviews_before = list[ReviewedManifest]()
     if options.commit is not None and not options.all:
-        judge_at_commit = judge_of(files.before)
-        reviews_at_commit = [judge_at_commit.review(each) for each in progress(files.before, "judged")]
+        judges_before = judges_of(rulings_before, given=files.before.documents)
+        reviews_before = [judges_before.review(each) for each in progress(files.before.documents, "judged")]
     _add_repeats(given, reviews, strict=options.strict)
-    if not any(each.reviewed and _has_rules(each, options, ruling) for each in reviews):
+    if not any(each.reviewed and _has_rules(each, options, judges) for each in reviews):
         given.problems += excluded(given, options)
+    deviations = _notable(rulings.deviations, decided.documents, given.documents)
     return Outcomes(
-        [_explained(each, judge.view, ruling.options.settings) for each in reviews] if options.verbose else reviews,
-        [*decided.remarks, *deviations, *judge.remarks],
+        [_explained(each, judges.of(each.document)) for each in reviews] if options.verbose else reviews,
+        [*decided.remarks, *deviations, *judges.remarks, *(files.pins.remarks if files.pins else ()), *rulings.remarks],
         given,
-        ruling,
-        judge,
+        judges,
         files.settled,
-        cache(ruling.catalog.codes),  # it compiles the rules of all kinds
+        cache(loaded.catalog.codes),  # it reads the rules of all kinds
         options.packs,
-        reviews_at_commit,
+        reviews_before,
+        [*_moved(options.commit, given.documents, rulings, files.before.documents, rulings_before)],
+        files,
     )
 
 
-def _has_rules(review: ReviewedManifest, options: argparse.Namespace, ruling: Ruling) -> bool:
+def _has_rules(review: ReviewedManifest, options: argparse.Namespace, judges: Judges) -> bool:
     """Whether more than Kubernetes' own validation judges an object: otherwise excluding the others would hide them."""
-    return bool(options.admission_policies) or ruling.catalog.find(kind_of(review.document.value)) is not None
+    catalog = judges.of(review.document).catalog
+    return bool(options.admission_policies) or catalog.find(kind_of(review.document.value)) is not None
+
+
+def _moved(
+    commit: Commit | None,
+    given: Iterable[Document],
+    rulings: Rulings,
+    before: Iterable[Document],
+    rulings_before: Rulings,
+) -> Iterable[Moved]:
+    """The releases by which objects of a file are judged, where these were others at the commit."""
+    if commit is None:
+        return {}
+    bases = {(old.source, old.built, kind_of(old.value)): rulings_before.judged_as(old) for old in before}
+    pairs = dict.fromkeys(
+        (bases.get((*commit.origin(new), kind_of(new.value))), rulings.judged_as(new)) for new in given
+    )
+    return [Moved(old, new) for old, new in pairs if old is not None and new is not None and old.release != new.release]
 
 
 def _strictness(options: argparse.Namespace) -> Options:
@@ -137,20 +159,42 @@ def _strictness(options: argparse.Namespace) -> Options:
     return Options(profile, strict_fields=True, faults_told=True, complete=closed, settings=settings)
 
 
-class _Files(NamedTuple):
+class ReadFiles(NamedTuple):
     """What the options name: the files that are ``given``, their versions ``before``, and what lies beside them.
 
-    ``settled`` gives a document its values for the variables of Flux.
+    ``settled`` gives a document its values for the variables of Flux. ``pins`` are those of the files' repository, and
+    ``deployed`` is what they say of a document.
     """
 
     crds: list[Document]
     there: list[Document]
     given: Manifests
-    before: list[Document]
+    before: Earlier
     settled: Callable[[Document], Document]
+    pins: Pins | None
+    deployed: Deployed | None
+
+    def created(self) -> ReadFiles:
+        """The same files as if nothing of them was there before, whatever updates are spared."""
+        return self._replace(before=Earlier([each for each in self.before.documents if is_definition(each.value)]))
+
+    def as_pinned_at(self, commit: Commit) -> ReadFiles:
+        """The same files, as what the commit deploys; a file that it does not have, as now."""
+        pinned = {(old.source, old.built): self.before.deployed(old) for old in self.before.documents}
+
+        def deployed(document: Document) -> Mapping[str, Pinned]:
+            now = self.deployed(document) if self.deployed else {}
+            return pinned.get(commit.origin(document), now)
+
+        return self._replace(deployed=deployed)
+
+    def counted(self) -> Manifests:
+        """What is given; what a judgement adds to its problems and counts stays with that judgement."""
+        given = self.given
+        return replace(given, problems=[*given.problems], unread=[*given.unread], skipped=given.skipped.copy())
 
     @classmethod
-    def read(cls, options: argparse.Namespace, ruling: Ruling) -> _Files:
+    def read(cls, options: argparse.Namespace, ruling: Ruling) -> ReadFiles:
         """Read all of them.
 
         Raises:
@@ -165,15 +209,17 @@ class _Files(NamedTuple):
         values = Substitutions.of(given.documents, top_of(here) or here, options.substitute)
 
         def settled(document: Document) -> Document:
-            applied = given.built.get(id(document), Path(document.source))
-            return prepared(document, values.values(applied))
+            return prepared(document, values.values(document.applied))
 
         given.documents = [settled(each) for each in given.documents]
-        before = [settled(each) for each in earlier(options.old)]
+        before = Earlier([settled(each) for each in earlier(options.old)])
+        catalog = None if options.pins is False else ruling.shipped
         if options.commit is not None:
-            read = partial(_read, options, kinds)
-            before += at_commit(options.commit, options.files, read, options.substitute, whole=options.kustomize)
-        return cls(crds, there, given, before, settled)
+            read, whole = partial(_read, options, kinds), options.kustomize
+            at = at_commit(options.commit, options.files, read, options.substitute, whole=whole, catalog=catalog)
+            before = Earlier([*before.documents, *at.documents], at.pinned)
+        pins = pins_of(given.documents, roots_of(options.files), catalog) if catalog else None
+        return cls(crds, there, given, before, settled, pins, deployed_by(pins))
 
 
 def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind], paths: Sequence[Path]) -> Manifests:
@@ -215,19 +261,19 @@ def _defined_kinds(found: Iterable[Document]) -> Iterator[GroupVersionKind]:
             yield GroupVersionKind(defined(each.value)[0], "", defined(each.value)[1])
 
 
-def _explained(outcome: ReviewedManifest, view: ClusterView, settings: Settings) -> ReviewedManifest:
+def _explained(outcome: ReviewedManifest, judge: Judge) -> ReviewedManifest:
     """The outcome with the rules that are left out of it, and the candidates for what was chosen, compared."""
     lines, gvk = list[str](), kind_of(outcome.document.value)
     if codes := outcome.validation.audit.get("aside"):
         lines.append(f"rules not applied, because of values that Modelgate's own definition does not have: {codes}")
     compare = COMPARISONS.get(Kind(gvk.group, gvk.kind))
     if compare is not None and isinstance(outcome.document.value.get("metadata"), dict):
-        lines += compare(placed(outcome.document.value, None), view, settings)
+        lines += compare(placed(outcome.document.value, None), judge.view, judge.options.settings)
     return replace(outcome, comparison=tuple(lines)) if lines else outcome
 
 
 def _notable(
-    deviations: Iterable[Deviation], definitions: Iterable[Document], among: Iterable[Document]
+    deviations: Mapping[Deviation, str], definitions: Iterable[Document], among: Iterable[Document]
 ) -> Iterator[Problem]:
     """A warning about each definition that differs, or release that is not known.
 
@@ -235,9 +281,9 @@ def _notable(
     """
     where = {defined(item.value): f"{item.source}:{item.line}" for item in definitions}
     own = {defined(item.value) for item in among if is_definition(item.value)}
-    for each in filter(lambda each: each.is_notable, deviations):
+    for each, place in deviations.items():
         name = (each.kind.group, each.kind.kind)
-        yield Problem(where.get(name, "--release" if each.release else "--crds"), "", str(each))
+        yield Problem(where.get(name, place), "", str(each))
         if name in own and (each.aside or each.unserved):
             say(f"{where[name]}: this definition makes the check weaker: {_lost(each)}", sys.stderr)
 

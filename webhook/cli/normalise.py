@@ -31,6 +31,9 @@ def run(options: argparse.Namespace) -> int:
     for number, outcome in enumerate(outcomes):
         text = dumped(outcome.mutation.object)
         print(text if number else text.removeprefix("---\n"), end="")
+    for judged_as in dict.fromkeys(outcome.judged_as for outcome in outcomes if outcome.judged_as):
+        if judged_as.by == "pin":
+            say(f"judged as of {judged_as}", sys.stderr)
     refused = [outcome for outcome in outcomes if not outcome.validation.allowed]
     for outcome in refused:
         for cause in outcome.validation.causes:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from webhook import catalog as catalogs  # what compares definitions is loaded when it is first used
 from webhook.admission import GroupVersionKind, group_version
 from webhook.admission.stamp import Stamp
-from webhook.catalog import Catalog, KnownKind, groups_of
+from webhook.catalog import Catalog, InForce, KnownKind, groups_of
 from webhook.cluster import APIResource
 from webhook.engine.options import DEFAULT_OPTIONS, Options
+from webhook.facts.settings import Settings
 from webhook.schema import CRD
 
 if TYPE_CHECKING:  # the language of native policies takes 80 ms
@@ -57,6 +58,12 @@ class Ruling:
         """The same rules under these CustomResourceDefinitions; as :func:`webhook.catalog.with_installed`."""
         installed, deviations = catalogs.with_installed(self.shipped, definitions, trusted=trusted, absent=absent)
         return replace(self, catalog=installed, deviations=deviations).with_policies(self.policies)
+
+    def as_of(self, in_force: Iterable[tuple[str, InForce]], settings: Settings) -> Ruling:
+        """The same rules as of other releases of operators, by API, and under other settings of them."""
+        shipped = self.shipped.under(dict(in_force)).with_settings(settings)
+        options = replace(self.options, settings=settings)
+        return replace(self, shipped=shipped, catalog=shipped, options=options).with_policies(self.policies)
 
     def extended(self, crds: Iterable[CRD]) -> Ruling:
         """The same rules, and the kinds of these definitions that have none."""

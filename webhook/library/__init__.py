@@ -17,6 +17,7 @@ from webhook.facts.settings import Behaviour, Settings
 from webhook.library.explained import Change, Explanation, Origin
 from webhook.library.findings import Finding, Severity
 from webhook.library.gate import Gate
+from webhook.library.rulings import JudgedAs
 from webhook.library.verdict import Verdict
 from webhook.manifests.places import Place
 
@@ -28,6 +29,7 @@ __all__ = [
     "Explanation",
     "Finding",
     "Gate",
+    "JudgedAs",
     "LoadError",
     "Malformed",
     "ModelgateError",

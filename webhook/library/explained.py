@@ -14,6 +14,7 @@ from webhook.facts.settings import Settings
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.library.apiserver import kind_of, placed
 from webhook.library.review import ReviewedManifest
+from webhook.library.rulings import JudgedAs
 from webhook.manifests.documents import Document
 
 __all__ = ["Change", "Explanation", "Origin", "changes", "explained", "leaves"]
@@ -85,15 +86,20 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """``tables`` compare what could be chosen, such as the runtimes of an InferenceService, the best first."""
+    """``tables`` compare what could be chosen, such as the runtimes of an InferenceService, the best first.
+
+    ``judged_as`` is the release of the operator that this is true of; None if it has no releases.
+    """
 
     title: str
     tables: tuple[Table, ...]
     fields: tuple[Origin, ...]
+    judged_as: JudgedAs | None = None
 
 
 def explained(outcome: ReviewedManifest, view: ClusterView, settings: Settings) -> Explanation:
-    return Explanation(outcome.title, tuple(_tables(outcome, view, settings)), tuple(_origins(outcome)))
+    tables, origins = tuple(_tables(outcome, view, settings)), tuple(_origins(outcome))
+    return Explanation(outcome.title, tables, origins, outcome.judged_as)
 
 
 def _tables(outcome: ReviewedManifest, view: ClusterView, settings: Settings) -> Iterator[Table]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from webhook import engine
 from webhook.admission import review as wire
@@ -14,10 +14,14 @@ from webhook.engine import Options, Ruling
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.library.apiserver import Definitions, is_definition
 from webhook.library.explained import Explanation, explained
-from webhook.library.given import Given, checked_settings, documents_of, every_document, profile_of
-from webhook.library.judge import Judge, Surroundings
+from webhook.library.given import OBJECT, TEXT, Given, checked_settings, documents_of, every_document, profile_of
+from webhook.library.judge import Judges, Surroundings
+from webhook.library.rulings import Rulings
 from webhook.library.verdict import Verdict
 from webhook.manifests.documents import Document
+
+if TYPE_CHECKING:
+    from webhook.library.pins import Pinned, Pins
 
 Sources = Given | Iterable[Given]
 """One source of objects, or many."""
@@ -38,6 +42,9 @@ class Gate:
         complete: whether an object that is not in the view does not exist. Otherwise it may, and a reference to it only
             gets a warning. Default: yes, if there is a view.
         settings: which behaviour of an API to follow, where there is more than one.
+        repository: the folder of a repository. What it deploys of an operator says the release and the settings by
+            which objects are judged, unless ``settings`` say more: for those in files the nearest one, for others that
+            which counts at the top of the folder.
 
     Raises:
         LoadError: definitions, rules or objects that cannot be read, with every problem.
@@ -54,6 +61,7 @@ class Gate:
         profile: Literal["standard", "strict", "audit"] = "standard",
         complete: bool | None = None,
         settings: Settings = DEFAULT_SETTINGS,
+        repository: str | Path | None = None,
     ) -> None:
         settings, asked = checked_settings(settings), profile_of(profile)
         there = every_document(view)
@@ -65,14 +73,32 @@ class Gate:
         closed = bool(there) if complete is None else complete
         options = Options(asked, strict_fields=True, faults_told=True, complete=closed, settings=settings)
         loaded = Ruling.of(options, map(Path, folders))
-        installed = loaded.under([each.value for each in definitions], trusted=False)
-        self.remarks = tuple(str(each) for each in installed.deviations if each.is_notable)
-        """What is to be said of definitions of other releases: which rules do not apply to them."""
-        self._ruling = installed.extended(checked.crds.values())
-        self._there = Surroundings.of(there, self._ruling.catalog, checked)
+
+        def under_definitions(ruling: Ruling) -> Ruling:
+            return ruling.under([each.value for each in definitions], trusted=False).extended(checked.crds.values())
+
+        self._repository = None if repository is None else Path(repository)
+        self._pins = _pins(self._repository, loaded) if self._repository else None
+        self._rulings = Rulings(loaded, under_definitions, self._deployed if self._pins else None)
+        self._ruling = self._rulings.of(Document(OBJECT, 1, {})).ruling
+        self._there = Surroundings.of(there, self._rulings, checked)
         self._view = MemoryView(self._there.objects.values())
         self._policies = None if admission_policies is None else Path(admission_policies)
-        self._as_a_webhook = Options(asked, complete=closed, settings=settings)
+        self._as_a_webhook = Options(asked, complete=closed, settings=self._ruling.options.settings)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is to be said of definitions of other releases, which rules do not apply to them, and of a repository
+        that does not say which release it deploys.
+        """
+        pins = (*(self._pins.remarks if self._pins else ()), *self._rulings.remarks)
+        return (*map(str, self._rulings.deviations), *map(str, pins))
+
+    def _deployed(self, document: Document) -> Mapping[str, Pinned]:
+        if self._pins is None or self._repository is None:
+            return {}
+        in_file = document.source not in {OBJECT, TEXT}
+        return self._pins.of(Path(document.source) if in_file else self._repository / document.source)
 
     def check(self, given: Given) -> Verdict:
         """The verdict about one object: created, or updated if the view has it.
@@ -81,7 +107,7 @@ class Gate:
             DocumentError: what is given is not one object (:meth:`check_all`).
         """
         document = self._one(given)
-        return Verdict.of(self._judge([document]).review(document))
+        return Verdict.of(self._judges([document]).review(document))
 
     def check_all(self, given: Sources) -> list[Verdict]:
         """The verdicts about all objects of one or more sources, which may refer to each other.
@@ -90,8 +116,8 @@ class Gate:
             DocumentError: a source cannot be read.
         """
         found = every_document(given)
-        judge = self._judge(found)
-        return [Verdict.of(judge.review(each)) for each in found]
+        judges = self._judges(found)
+        return [Verdict.of(judges.review(each)) for each in found]
 
     def explain(self, given: Given) -> Explanation:
         """Where each field of the stored object comes from, and what was chosen for it among other objects.
@@ -100,8 +126,9 @@ class Gate:
             DocumentError: as :meth:`check`.
         """
         document = self._one(given)
-        judge = self._judge([document])
-        return explained(judge.review(document), judge.view, self._ruling.options.settings)
+        judges = self._judges([document])
+        judge = judges.of(document)
+        return explained(judges.review(document), judge.view, judge.options.settings)
 
     def admit(self, review: bytes, *, mutating: bool = False) -> bytes:
         """The reply to an AdmissionReview (``admission.k8s.io/v1``), as JSON, for a webhook server of one's own.
@@ -125,8 +152,14 @@ class Gate:
             raise DocumentError([Problem(found[0].source if found else "text", "", said)])
         return found[0]
 
-    def _judge(self, given: list[Document]) -> Judge:
-        return Judge.beside(self._ruling, self._there, given, policies=self._policies)
+    def _judges(self, given: list[Document]) -> Judges:
+        return Judges(self._rulings, self._there, given, policies=self._policies)
+
+
+def _pins(repository: Path, loaded: Ruling) -> Pins:
+    from webhook.library.pins import Pins  # noqa: PLC0415 - most gates are of no repository
+
+    return Pins.read(loaded.shipped.packs, (), [repository])
 
 
 def _definitions(crds: Sources) -> list[Document]:

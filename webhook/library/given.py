@@ -22,8 +22,9 @@ from webhook.policy import Profile
 Given = Mapping[str, Any] | str | bytes | Path
 """An object, the text of one or more (YAML or JSON), or the path of a file or folder of manifests."""
 
-_TEXT: Final = "text"
-_OBJECT: Final = "object"
+TEXT: Final = "text"
+OBJECT: Final = "object"
+"""The sources of documents that are in no file."""
 _DEPTH: Final = 200
 """Levels of an object; orjson writes 254."""
 _ROOM: Final = 16 << 20
@@ -53,18 +54,18 @@ def documents_of(given: object) -> list[Document]:
         case str():
             if _is_path(given):
                 said = f"{given[:80]!r} is a text; for a file or a folder, give pathlib.Path({given[:80]!r})"
-                raise DocumentError([Problem(_TEXT, "", said)])
+                raise DocumentError([Problem(TEXT, "", said)])
             if (start := _first_surrogate(given)) is not None:
-                raise DocumentError([Problem(f"{_TEXT}:{given.count(chr(10), 0, start) + 1}", "", _SURROGATE)])
-            return _objects(documents.scan_text(given, _TEXT))
+                raise DocumentError([Problem(f"{TEXT}:{given.count(chr(10), 0, start) + 1}", "", _SURROGATE)])
+            return _objects(documents.scan_text(given, TEXT))
         case bytes():
-            return _objects(documents.decode(given, _TEXT))
+            return _objects(documents.decode(given, TEXT))
         case Mapping():
             text = orjson.dumps(_Copier().copied(given, ())).decode()
-            found = _objects(documents.scan_text(text, _OBJECT))
-            return [Document(_OBJECT, each.line, each.value) for each in found]
+            found = _objects(documents.scan_text(text, OBJECT))
+            return [Document(OBJECT, each.line, each.value) for each in found]
     said = f"expected an object (dict), a text (str or bytes) or a pathlib.Path, got {type(given).__name__}"
-    raise DocumentError([Problem(_OBJECT, "", said)])
+    raise DocumentError([Problem(OBJECT, "", said)])
 
 
 def _of_path(path: Path) -> list[Document]:
@@ -154,7 +155,7 @@ def _first_surrogate(text: str) -> int | None:
 
 
 def _fault(at: Sequence[str | int], said: str) -> DocumentError:
-    return DocumentError([Problem(_OBJECT, field_path(at), said)])
+    return DocumentError([Problem(OBJECT, field_path(at), said)])
 
 
 def settings_of(given: Mapping[str, Any], named: Callable[[str], str] = str) -> Settings:

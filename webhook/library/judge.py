@@ -8,25 +8,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from webhook.admission import Decision, Warn
 from webhook.admission.errors import CatalogError, Problem
 from webhook.catalog import Catalog
 from webhook.cluster import ClusterView, MemoryView
-from webhook.engine import UNSEEN, Native, Options, Ruling
+from webhook.engine import UNSEEN, Native, Options
 from webhook.facts.nodes import namespace_of
 from webhook.library.apiserver import Definitions
-from webhook.library.review import Key, ReviewedManifest, Stored, applied_before, in_cluster, key_of, review
+from webhook.library.review import (
+    NOTHING_STORED,
+    Key,
+    ReviewedManifest,
+    Stored,
+    applied_before,
+    in_cluster,
+    key_of,
+    review,
+)
+from webhook.library.rulings import Rulings
 from webhook.library.unknown import World
 from webhook.manifests.documents import Document
 from webhook.manifests.files import Contents
 
-__all__ = ["Judge", "Nearby", "Surroundings"]
+if TYPE_CHECKING:
+    from webhook.engine.policyset import PolicySet
+
+__all__ = ["Judge", "Judges", "Nearby", "Surroundings", "updated"]
 
 _MISSING: Final = re.compile(rf"(?P<what>(?P<noun>\w+) (?P<name>\S+)) {re.escape(UNSEEN)}")
 _KNOWN: Final = UNSEEN.partition(";")[0]
@@ -84,70 +98,118 @@ class Surroundings:
     definitions: Definitions
 
     @classmethod
-    def of(cls, documents: Sequence[Document], catalog: Catalog, definitions: Definitions) -> Surroundings:
-        objects = {key_of(each): each for each in in_cluster(documents, catalog)}
-        return cls(objects, World().extended(each.value for each in documents), definitions)
+    def of(cls, documents: Sequence[Document], rulings: Rulings, definitions: Definitions) -> Surroundings:
+        stored = _stored(rulings, documents).values()
+        objects = {key_of(obj): obj for objects in stored for obj in objects}
+        return cls(objects, World().extended(document.value for document in documents), definitions)
+
+
+def updated(documents: Sequence[Document], rulings: Rulings) -> Mapping[Key, dict[str, Any]]:
+    """What a cluster stores after these files are applied, each by its own ruling: others may update it."""
+    view = MemoryView(chain.from_iterable(_stored(rulings, documents).values()))
+    return {
+        key_of(obj): obj
+        for number, group in rulings.groups(documents).items()
+        for obj in applied_before(group, rulings.made[number].catalog, view, rulings.made[number].options)
+    }
+
+
+def _stored(
+    rulings: Rulings, documents: Iterable[Document], stored: Stored = NOTHING_STORED
+) -> Mapping[int, list[dict[str, Any]]]:
+    """The objects as a cluster stores them, by the numbers of their rulings."""
+    groups = rulings.groups(documents)
+    return {number: [*in_cluster(group, rulings.made[number].catalog, stored)] for number, group in groups.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Reviews documents by a catalog, each beside the others and beside the objects that are stored.
+    """Reviews documents by one ruling, each beside the others and beside the objects that are stored.
 
-    ``remarks`` are warnings about the admission policies. ``strict_kinds``: see :func:`review`.
+    ``strict_kinds``: see :func:`review`.
     """
 
     catalog: Catalog
     options: Options
     view: ClusterView
     stored: Stored
-    remarks: tuple[Problem, ...] = ()
+    nearby: Nearby
     strict_kinds: bool = False
-    nearby: Nearby = field(default_factory=lambda: Nearby(()))
-
-    @classmethod
-    def beside(
-        cls,
-        ruling: Ruling,
-        there: Surroundings,
-        given: Sequence[Document],
-        *,
-        before: Sequence[Document] = (),
-        policies: Path | Contents | None = None,
-        strict_kinds: bool = False,
-    ) -> Judge:
-        """A judge of the documents ``given``, as updates of those ``before`` and of the objects that are ``there``.
-
-        ``policies``: a folder of ValidatingAdmissionPolicies and MutatingAdmissionPolicies.
-
-        Raises:
-            CatalogError: a policy does not load, or there is none in the folder.
-        """
-        catalog, options = ruling.catalog, ruling.options
-        previous = {key_of(each): each for each in applied_before(before, catalog, options)}
-        world = there.world.extended(each.value for each in given)
-        stored = Stored({**previous, **there.objects}, there.definitions, world)
-        objects = [*there.objects.values(), *in_cluster(given, catalog, stored)]
-        native, remarks = _native(policies, catalog, objects)
-        options = replace(options, native=native)
-        return cls(catalog, options, MemoryView(objects), stored, remarks, strict_kinds, Nearby(objects))
 
     def review(self, document: Document) -> ReviewedManifest:
         found = review(document, self.catalog, self.view, self.options, self.stored, strict_kinds=self.strict_kinds)
         return replace(found, validation=self.nearby.told(found.validation, namespace_of(document.value) or "default"))
 
 
-def _native(
-    folder: Path | Contents | None, catalog: Catalog, objects: list[dict[str, Any]]
-) -> tuple[Native | None, tuple[Problem, ...]]:
-    """The admission policies of a folder, over the objects given, with warnings about them."""
+class Judges:
+    """A judge for each ruling of some documents. All objects are in view of each, and where two have one name, those of
+    its own ruling.
+
+    ``remarks`` are warnings about the admission policies.
+    """
+
+    def __init__(
+        self,
+        rulings: Rulings,
+        there: Surroundings,
+        given: Sequence[Document],
+        *,
+        before: Mapping[Key, dict[str, Any]] = NOTHING_STORED.objects,
+        policies: Path | Contents | None = None,
+        strict_kinds: bool = False,
+    ) -> None:
+        """The judges of the documents ``given``, as updates of those ``before`` and of the objects that are ``there``.
+
+        ``policies``: a folder of ValidatingAdmissionPolicies and MutatingAdmissionPolicies.
+
+        Raises:
+            CatalogError: a policy does not load, or there is none in the folder.
+        """
+        self.rulings = rulings
+        world = there.world.extended(document.value for document in given)
+        stored = Stored({**before, **there.objects}, there.definitions, world)
+        objects = _stored(rulings, given, stored) or {rulings.of_no_file.number: []}
+        nearby = Nearby([*there.objects.values(), *chain.from_iterable(objects.values())])
+        loaded = _policies(policies)
+        self._judges = dict[int, Judge]()
+        for number, own in objects.items():
+            ruling = rulings.made[number]
+            others = chain.from_iterable(group for other, group in objects.items() if other != number)
+            seen = [*there.objects.values(), *others, *own]
+            options = replace(ruling.options, native=_native(loaded, ruling.catalog, seen))
+            self._judges[number] = Judge(ruling.catalog, options, MemoryView(seen), stored, nearby, strict_kinds)
+        self.remarks = [] if loaded is None else loaded.remarks(next(iter(self._judges.values())).catalog)
+
+    def of(self, document: Document) -> Judge:
+        """The judge of a document, which may be another text of one of those given."""
+        return self._judges[self.rulings.of(document).number]
+
+    def review(self, document: Document) -> ReviewedManifest:
+        reviewed = self.of(document).review(document)
+        return replace(reviewed, judged_as=self.rulings.judged_as(document)) if reviewed.reviewed else reviewed
+
+
+def _policies(folder: Path | Contents | None) -> PolicySet | None:
+    """The admission policies of a folder.
+
+    Raises:
+        CatalogError: one does not load, or there is none.
+    """
     if folder is None:
-        return None, ()
+        return None
     from webhook.engine import policyset  # noqa: PLC0415 - the language of native policies takes 40 ms
-    from webhook.engine.context import Offline  # noqa: PLC0415
 
     policies = policyset.load(folder)
     if not policies:
         nothing = "no ValidatingAdmissionPolicy or MutatingAdmissionPolicy found"
         raise CatalogError([*policies.foreign, Problem(str(folder), "", nothing)])
-    context = Offline(catalog, [*policies.objects, *objects], assume=True)
-    return Native(policies.policies, context), tuple(policies.remarks(catalog))
+    return policies
+
+
+def _native(policies: PolicySet | None, catalog: Catalog, objects: Sequence[dict[str, Any]]) -> Native | None:
+    """Admission policies over the objects given."""
+    if policies is None:
+        return None
+    from webhook.engine.context import Offline  # noqa: PLC0415 - as above
+
+    return Native(policies.policies, Offline(catalog, [*policies.objects, *objects], assume=True))

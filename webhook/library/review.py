@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from webhook import engine
 from webhook.admission import Cause, Decision, GroupVersionKind, Request
 from webhook.catalog import Catalog, KnownKind
-from webhook.cluster import ClusterView, MemoryView
+from webhook.cluster import ClusterView
 from webhook.engine import Options
 from webhook.ground.fieldpath import field_path
 from webhook.library.apiserver import (
@@ -29,6 +29,7 @@ from webhook.library.apiserver import (
     stored_object,
 )
 from webhook.library.kinds import as_meant, unserved, why_unchecked, without_schema
+from webhook.library.rulings import JudgedAs
 from webhook.library.unknown import NOTHING, Narrowing, Undecided, Unjudged, World
 from webhook.manifests.documents import Document
 
@@ -55,7 +56,8 @@ class ReviewedManifest:
 
     ``reviewed`` is False for a kind that neither the catalog nor a policy covers; ``unchecked`` then says why.
     ``unknown`` are the values that are not judged, because Flux substitutes or SOPS encrypts them. ``comparison`` are
-    lines about the objects among which one is chosen for this one; see ``check -v``.
+    lines about the objects among which one is chosen for this one; see ``check -v``. ``judged_as`` is the release by
+    which it is judged; None if its operator has no releases.
     """
 
     document: Document
@@ -66,6 +68,7 @@ class ReviewedManifest:
     comparison: tuple[str, ...] = ()
     base: dict[str, Any] | None = None
     unknown: tuple[str, ...] = ()
+    judged_as: JudgedAs | None = None
 
     @property
     def merged(self) -> dict[str, Any]:
@@ -110,11 +113,11 @@ class Decided(NamedTuple):
 NOTHING_STORED: Final = Stored()
 
 
-def applied_before(given: Iterable[Document], loaded: Catalog, options: Options) -> Iterator[dict[str, Any]]:
+def applied_before(
+    given: Iterable[Document], loaded: Catalog, view: ClusterView, options: Options
+) -> Iterator[dict[str, Any]]:
     """Earlier files as a cluster stores them after `kubectl apply`: normalised, and annotated with the file."""
-    found = list(given)
-    view = MemoryView(in_cluster(found, loaded))
-    for document in found:
+    for document in given:
         kind = loaded.find(kind_of(document.value))
         received = receive(_filled(document, kind), kind)
         if not received.object["metadata"].get("name"):

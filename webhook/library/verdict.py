@@ -10,6 +10,7 @@ from typing import Any
 from webhook.library.explained import Change, changes
 from webhook.library.findings import Finding, Severity, findings_of, ordered
 from webhook.library.review import ReviewedManifest, title_of
+from webhook.library.rulings import JudgedAs
 from webhook.manifests.documents import Document
 
 __all__ = ["Result", "Verdict"]
@@ -41,6 +42,9 @@ class Verdict:
         document: the object as it was written, with the places of its fields.
         comparison: lines about the objects among which one is chosen for this one; see ``check -v``.
         stamp: of a stored object, what its stamp is worth: ``valid``, ``outdated`` or ``none``.
+        judged_as: the release of the operator by which it is judged: ``release`` (``LLMKube 0.9.19``), what says so
+            (``by``: ``pin``, ``setting``, ``definitions`` or ``documented``), and the ``places`` of a pin; None if the
+            operator has no releases.
     """
 
     title: str
@@ -56,6 +60,7 @@ class Verdict:
     note: str = ""
     comparison: tuple[str, ...] = field(default=(), repr=False)
     stamp: str = field(default="", repr=False)
+    judged_as: JudgedAs | None = None
 
     @property
     def result(self) -> Result:
@@ -100,6 +105,7 @@ class Verdict:
             filled=tuple(changes(outcome.merged, stored, outcome.mutation.defaults)),
             unknown=outcome.unknown,
             comparison=outcome.comparison,
+            judged_as=outcome.judged_as,
         )
 
     @classmethod

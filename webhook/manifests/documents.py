@@ -54,7 +54,8 @@ class Document:
     """One object of a file. ``line`` counts from 1; ``remarks`` are what the reader has to say about it, and
     ``repeats`` the keys that are written twice in one mapping: the value has the last one, as for kubectl.
 
-    ``piece`` is the part of the file that it is in, and ``at`` its path there, if it is an item of a list.
+    ``piece`` is the part of the file that it is in, and ``at`` its path there, if it is an item of a list. ``built`` is
+    the folder of the kustomization that it is built of.
     """
 
     source: str
@@ -64,6 +65,12 @@ class Document:
     at: tuple[str | int, ...] = ()
     remarks: tuple[Remark, ...] = field(default=(), compare=False)
     repeats: tuple[Remark, ...] = field(default=(), compare=False)
+    built: Path | None = field(default=None, compare=False)
+
+    @property
+    def applied(self) -> Path:
+        """What is applied to a cluster: the folder that it is built of, or its file."""
+        return self.built or Path(self.source)
 
     @property
     def text(self) -> str:

@@ -57,7 +57,6 @@ class Reading:
 class Manifests:
     """What paths hold. ``skipped`` counts what is not read, by its reason; ``charts`` are folders of Helm charts, and
     ``kustomizations`` the files of kustomize. ``unread`` is what cannot be read and does not concern the reader.
-    ``built`` are the folders of which documents are built, by the identity of the document.
     """
 
     documents: list[Document] = field(default_factory=list)
@@ -66,7 +65,6 @@ class Manifests:
     charts: list[Path] = field(default_factory=list)
     kustomizations: list[Path] = field(default_factory=list)
     unread: list[Problem] = field(default_factory=list)
-    built: dict[int, Path] = field(default_factory=dict)
 
 
 def read_paths(paths: Sequence[Path | Contents], how: Reading) -> Manifests:

@@ -11,6 +11,7 @@ from typing import Final
 from webhook.admission.errors import DocumentError, Problem, SettingsError
 from webhook.cli import FINDINGS, GOOD, manifests
 from webhook.cli.check.fixing import fixed
+from webhook.cli.input.change import add_what_if, must_fit
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import COUNTS, FAILING, add_arguments, add_output
 from webhook.cli.manifests import Outcomes
@@ -51,7 +52,7 @@ def add_parser(commands: Commands) -> None:
         "also list what is not checked or not read, and below an object the rules that are not applied to its values, "
         "and, where one of several other objects is chosen for it, all of them with the reasons"
     )
-    add_output(parser, ("text", *FORMATS), quiet, verbose)
+    add_output(parser, ("text", *FORMATS, "markdown"), quiet, verbose)
     add = group(parser, COUNTS).add_argument
     add(
         "--strict",
@@ -85,10 +86,14 @@ def add_parser(commands: Commands) -> None:
         "instead of reporting them",
     )
     add("--all", action="store_true", help="also report the findings that the commit of --git has")
+    add_what_if(group(parser, "changes"))
 
 
 def run(options: argparse.Namespace) -> int:
+    must_fit(options)
     options = configured(options)
+    if options.what_if:
+        return _what_if(options)
     if options.fix and options.kustomize:
         raise SettingsError([Problem("--fix", "", "edits files, not what kustomize makes of them: remove --kustomize")])
     outcomes = manifests.outcomes(options)
@@ -96,6 +101,10 @@ def run(options: argparse.Namespace) -> int:
     if options.fix:
         outcomes = _fix(outcomes)
     report = report_of(outcomes, ignored, options.docs_url or "")
+    if outcomes.moved:
+        from webhook.cli.check.comparing import add_moved  # noqa: PLC0415 - as below
+
+        add_moved(report, outcomes, options, ignored)
     failing = FAILING[options.fail_on or "error"]
     _print(report, options, failing)
     text.summary(report, quiet=options.quiet)
@@ -104,6 +113,15 @@ def run(options: argparse.Namespace) -> int:
     _require(report, options)
     found = {found.severity for _, found in report.findings()} | ({Severity.WARNING} if outcomes.unsure else set())
     return FINDINGS if found & {*failing} else GOOD
+
+
+def _what_if(options: argparse.Namespace) -> int:
+    """Judge twice, and print the difference."""
+    from webhook.cli.check.comparing import compared  # noqa: PLC0415 - most calls judge once
+
+    difference, report = compared(options)
+    _require(report, options)
+    return FINDINGS if difference.severities & {*FAILING[options.fail_on or "error"]} else GOOD
 
 
 def _count(text: str) -> int:

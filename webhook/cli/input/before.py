@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from webhook.admission.errors import DocumentError
+from webhook.catalog import Catalog
+from webhook.cli.input.pins import deployed_by, pins_of
+from webhook.library.pins import Pinned
 from webhook.library.unknown import Substitutions, prepared
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import KUSTOMIZATIONS, Manifests, Reading, read_paths
@@ -18,7 +21,17 @@ from webhook.manifests.reading import KUSTOMIZATIONS, Manifests, Reading, read_p
 if TYPE_CHECKING:
     from webhook.cli.input.repository import Commit, Entry
 
-_SUFFIXES: Final = (".yaml", ".yml", ".json", *KUSTOMIZATIONS)
+_SUFFIXES: Final = (".yaml", ".yml", ".json", ".tf", ".gotmpl", ".lock", *KUSTOMIZATIONS)
+
+
+class Earlier(NamedTuple):
+    """Objects of earlier files. ``pinned`` is what was deployed for them at a commit, by API, for each file."""
+
+    documents: list[Document]
+    pinned: Mapping[tuple[str, Path | None], Mapping[str, Pinned]] = {}
+
+    def deployed(self, document: Document) -> Mapping[str, Pinned]:
+        return self.pinned.get((document.source, document.built), {})
 
 
 def earlier(old: Sequence[Path]) -> list[Document]:
@@ -40,10 +53,12 @@ def at_commit(
     substitute: Mapping[str, str],
     *,
     whole: bool,
-) -> list[Document]:
+    catalog: Catalog | None,
+) -> Earlier:
     """The objects that ``paths`` had at a commit, read as they are now; what cannot be read there is not there.
 
-    A copy of their files is read, or of the ``whole`` repository, since a kustomization can name any file of it.
+    A copy of their files is read, or of the ``whole`` repository, since a kustomization can name any file of it. With a
+    ``catalog``, what the commit deploys of its operators is read, too; any file may say it.
 
     Raises:
         SettingsError: a path is not in the repository of the current folder, or Git cannot read the commit.
@@ -52,7 +67,9 @@ def at_commit(
     targets = [path.resolve() for path in asked]  # a link may have led there at the commit, too
     asked += [path for path in targets if commit.repository.place(path) is not None]
     entries = commit.files(*asked)
-    if whole:
+    packs = catalog.packs.values() if catalog else ()
+    has_pins = commit.mentions([name for pack in packs for name in (*pack.charts, *pack.repositories, *pack.images)])
+    if whole or has_pins:
         entries += commit.files(commit.repository.top)
     wanted = dict.fromkeys(each for each in entries if whole or each.path.endswith(_SUFFIXES))
     with tempfile.TemporaryDirectory() as name:
@@ -61,12 +78,19 @@ def at_commit(
         there = dict.fromkeys(copy / place for each in asked if (place := commit.repository.place(each)) is not None)
         given = read([each for each in there if each.exists()])
         values = Substitutions.of(given.documents, copy, substitute)
-        found = {}
+        given.documents = [prepared(document, values.values(document.applied)) for document in given.documents]
+        deployed = deployed_by(pins_of(given.documents, [copy], catalog) if catalog and has_pins else None)
+        found, pinned = dict[object, Document](), dict[tuple[str, Path | None], Mapping[str, Pinned]]()
         for each in given.documents:
-            applied = given.built.get(id(each), Path(each.source))
             source = f"{commit.name}:{os.path.relpath(each.source, copy)}"
-            found[each.source, each.line, each.at] = replace(prepared(each, values.values(applied)), source=source)
-    return list(found.values())
+            built = each.built and Path(os.path.relpath(each.built, copy))
+            found[source, built, each.line, each.at] = replace(each, source=source, built=built)
+            if deployed is not None and (source, built) not in pinned:
+                pinned[source, built] = {
+                    api: replace(pin, places=tuple(f"{commit.name}:{place}" for place in pin.places))
+                    for api, pin in deployed(each).items()
+                }
+    return Earlier([*found.values()], pinned)
 
 
 def _write(commit: Commit, entries: Iterable[Entry], folder: Path) -> None:

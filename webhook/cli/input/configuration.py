@@ -34,6 +34,7 @@ _SINGLE: Final = (
     "min_checked",
     "strict",
     "load_restrictor",
+    "pins",
 )
 """Keys with one value that are named as their flags."""
 

@@ -62,6 +62,9 @@ class Configuration(_Model):
         description="The settings of each operator that rules read, by API, as --set.",
         examples=[{"llmkube": {"hostPathRoots": ["/srv/models"]}}],
     )
+    pins: bool | None = Field(
+        default=None, description="Whether what the repository deploys says the releases of operators; no: --no-pins."
+    )
     settings: Behaviours = Field(default=Behaviours(), description="Which behaviour of an API to follow.")
 
 

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_builds(group(parser, _READ))
     _add_surroundings(group(parser, _BESIDE))
     add_rules(parser)
-    parser.set_defaults(verbose=False, old=[], git=None, commit=None, strict=True, all=False)
+    parser.set_defaults(verbose=False, old=[], git=None, commit=None, strict=True, all=False, instead=())
 
 
 def _add_builds(flags: Flags) -> None:
@@ -127,6 +127,14 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
         "--profile",
         choices=[profile.value for profile in Profile],
         help="how strict to be (default standard)",
+    )
+    rules.add_argument(
+        "--no-pins",
+        action="store_false",
+        dest="pins",
+        default=None,
+        help="do not read from the repository which releases of operators it deploys, and with which settings (such as "
+        "a HelmRelease of Flux); judge as of the documented releases instead, unless --release or --crds says more",
     )
     choices.add_packs(rules)
     choices.add_arguments(parser)

@@ -146,9 +146,7 @@ class _Build:
         self._given.problems += scan.faults
         for each in scan.documents:
             if all(isinstance(each.value.get(key), str) for key in ("apiVersion", "kind")):
-                document = self._placed(each, around)
-                self._given.documents.append(document)
-                self._given.built[id(document)] = self._folder
+                self._given.documents.append(replace(self._placed(each, around), built=self._folder))
 
     def _placed(self, built: Document, around: Path) -> Document:
         """The object with the place of the file that it is from, and without the annotation that names that file."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
 from webhook.admission.errors import Problem, SettingsError
+from webhook.manifests.documents import Document
 from webhook.manifests.files import Contents, top_of
 
 __all__ = ["Commit", "Repository", "surroundings"]
@@ -144,6 +145,17 @@ class Commit:
         wanted = [] if "" in places.values() else [each for each in places.values() if each]
         found = self._read(["ls-tree", "-r", "-z", "--full-tree", self.id, "--", *wanted]) if places else b""
         return [_entry(line) for line in os.fsdecode(found).split("\0") if line]
+
+    def origin(self, document: Document) -> tuple[str, Path | None]:
+        """The source and the kustomization of the same document at this commit."""
+        built = None if document.built is None else self.repository.place(document.built)
+        return f"{self.name}:{self.repository.place(Path(document.source))}", None if built is None else Path(built)
+
+    def mentions(self, names: Sequence[str]) -> bool:
+        """Whether a file has one of these names in it."""
+        patterns = [part for name in names for part in ("-e", name)]
+        search = ["grep", "--quiet", "-I", "--ignore-case", "--fixed-strings", "--no-recurse-submodules"]
+        return bool(names) and not self.repository.git([*search, *patterns, self.id, "--"]).returncode
 
     def read(self, entries: Iterable[Entry]) -> Iterator[tuple[str, bytes]]:
         """The name, such as ``origin/main:manifests/model.yaml``, and the content of files.

@@ -28,7 +28,8 @@ def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report
     """The report; ``ignored`` are the codes of warnings to leave out, ``docs`` is the address of the site or ""."""
     report = Report([], outcomes.remarks, outcomes.problems, outcomes.given.skipped, docs=docs, packs=outcomes.packs)
     report.unread = outcomes.given.unread
-    report.assumed = outcomes.assumed
+    report.bases.update(outcome.judged_as for outcome in outcomes.reviews if outcome.judged_as)
+    report.moved = outcomes.moved
     report.unjudged = [*_unjudged(outcomes), *_values_of_charts(outcomes.given.documents)]
 
     def judge(document: Document) -> list[Finding]:

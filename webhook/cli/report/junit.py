@@ -66,10 +66,11 @@ def _add(suite: Element, case: TestCase) -> None:
 
 def _case(each: Verdict, failing: Collection[Severity]) -> TestCase:
     failures = "\n".join(_line(each, found) for found in each.findings if found.severity in failing)
-    others = "\n".join(_line(each, found) for found in each.findings if found.severity not in failing)
+    others = [_line(each, found) for found in each.findings if found.severity not in failing]
+    others += [one_line(f"judged as of {each.judged_as}")] if each.judged_as else []
     note = each.note if each.result is Result.SKIPPED else ""
     name = f"{each.line}: {each.title}"
-    return TestCase(each.source, name, failures, skipped=note, output=others)
+    return TestCase(each.source, name, failures, skipped=note, output="\n".join(others))
 
 
 def _line(each: Verdict, found: Finding) -> str:

@@ -18,6 +18,7 @@ from webhook.cli.report.report import Report, rule_page
 from webhook.cli.shell.version import version
 from webhook.library.explained import Change
 from webhook.library.findings import Finding, Severity
+from webhook.library.rulings import JudgedAs
 from webhook.library.verdict import Result, Verdict
 
 API_VERSION: Final = "modelgate.dev/v1"
@@ -70,9 +71,15 @@ def _object(each: Verdict, docs: str) -> dict[str, Any]:
         **named,
         "verdict": str(each.result),
         **{key: text for key, text in (("note", each.note), ("stamp", each.stamp)) if text},
+        **({"judgedAs": _basis(each.judged_as)} if each.judged_as else {}),
         "findings": [_finding(found, docs) for found in each.findings],
         "changes": [_change(change) for change in each.filled],
     }
+
+
+def _basis(judged_as: JudgedAs) -> dict[str, Any]:
+    places = {"places": list(judged_as.places)} if judged_as.places else {}
+    return {"release": judged_as.release, "by": judged_as.by, **places}
 
 
 def _finding(found: Finding, docs: str) -> dict[str, Any]:
@@ -116,14 +123,20 @@ def github(report: Report) -> Iterator[str]:
         place = found.place
         where = _place(each.source, f",line={place.line},col={place.column},endColumn={place.end}")
         title = _property(f"{found.code} {each.title}")
-        text = "; help: ".join((found.text, *found.helps))
+        text = _whole_text(report, each, found)
         yield f"::{found.severity} {where}title={title}::{_message(text)}"
     for problem in report.problems:
         where = _located(problem)
         text = ": ".join(filter(None, ("" if where else problem.source, problem.path, problem.message)))
         yield f"::error {where}title=unreadable::{_message(text)}"
-    for level, problem in _others(report):
+    pinned = (("notice", judgement) for judgement in report.judgements() if judgement.source)
+    for level, problem in (*_others(report), *pinned):
         yield f"::{level} {_located(problem)}title=modelgate::{_message(problem.message)}"
+
+
+def _whole_text(report: Report, verdict: Verdict, finding: Finding) -> str:
+    text = "; help: ".join((finding.text, *finding.helps))
+    return "; ".join(filter(None, (text, report.basis(verdict))))
 
 
 def _others(report: Report) -> Iterator[tuple[str, Problem]]:
@@ -152,7 +165,7 @@ def _message(text: str) -> str:
 
 def gitlab(report: Report) -> str:
     """Code Quality: a JSON array of issues."""
-    issues = [_issue(each, found) for each, found in report.findings()]
+    issues = [_issue(report, each, found) for each, found in report.findings()]
     for problem in report.problems:
         file, line = located(problem)
         issues.append(_entry(str(problem), "unreadable", "blocker", file, line or 1))
@@ -164,8 +177,8 @@ def gitlab(report: Report) -> str:
     return inert_json(json.dumps(issues, ensure_ascii=True, indent=2))
 
 
-def _issue(each: Verdict, found: Finding) -> dict[str, Any]:
-    text, file = "; help: ".join((found.text, *found.helps)), each.source
+def _issue(report: Report, each: Verdict, found: Finding) -> dict[str, Any]:
+    text, file = _whole_text(report, each, found), each.source
     return _entry(text, found.code, _GITLAB[found.severity], file, found.place.line, f"{each.title}\0{found.field}")
 
 

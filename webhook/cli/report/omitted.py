@@ -6,6 +6,7 @@ what is refused stays refused, whatever a manifest says.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -96,29 +97,40 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 
 
 class Known:
-    """What was found of the objects as they were. An object is the same if its kind, namespace and name are."""
+    """What was found of the objects as they were. An object is the same if its kind, namespace and name are; of several
+    such, that of the same file.
+    """
 
     def __init__(self, reviews: Iterable[ReviewedManifest], findings: Findings) -> None:
-        self._found: Counter[tuple[Key, str]] = Counter()
-        self._is_empty = True
+        self._found: Counter[tuple[Key, str, str]] = Counter()
+        self._sources: dict[Key, list[str]] = {}
         for each in reviews:
-            self._is_empty = False
-            key, decision = _key(each.document), each.validation
+            key, source, decision = _key(each.document), each.document.source, each.validation
+            self._sources.setdefault(key, []).append(source)
             found = findings(each.document, decision.causes, decision.warnings)
-            self._found.update((key, _text(finding)) for finding in found)
+            self._found.update((key, source, _text(finding)) for finding in found)
 
     def without(self, document: Document, findings: Iterable[Finding]) -> list[Finding]:
         """The findings of an object that are new."""
+        if not self._sources:
+            return [*findings]
         key = _key(document)
-        return [each for each in findings if self._is_empty or not self._take(key, each)]
+        sources = self._sources.get(key, [])
+        if len(sources) > 1:  # one for each environment: that of its own file, if there is one
+            path = os.path.abspath(document.source)  # noqa: PTH100 - it follows no link
+            own = [source for source in sources if path.endswith(f"/{source.partition(':')[2]}")]
+            sources = own or sources
+        return [each for each in findings if not self._take(key, sources, each)]
 
-    def _take(self, key: Key, finding: Finding) -> bool:
+    def _take(self, key: Key, sources: Iterable[str], finding: Finding) -> bool:
         """Whether a finding is known; each of the past counts once."""
         if finding.message.endswith(_SPARED):
             return True
-        found = (key, _text(finding))
-        self._found[found] -= 1
-        return self._found[found] >= 0
+        counted = ((key, source, _text(finding)) for source in sources)
+        taken = next((entry for entry in counted if self._found[entry] > 0), None)
+        if taken is not None:
+            self._found[taken] -= 1
+        return taken is not None
 
 
 def _key(document: Document) -> Key:

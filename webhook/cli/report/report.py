@@ -10,6 +10,7 @@ from pathlib import Path
 from webhook.admission.errors import Problem
 from webhook.catalog import built_in
 from webhook.library.findings import Finding, Severity
+from webhook.library.rulings import JudgedAs, Moved
 from webhook.library.verdict import Result, Verdict
 
 
@@ -21,7 +22,7 @@ class Report:
     ``before`` counts the findings that are not new and not listed. ``unjudged`` says which values are not judged, a
     sentence for each reason. ``clean`` counts the objects without findings that are not listed. ``docs`` is the address
     of the site with a page for each rule, "" if it is not known. ``packs`` are folders of further rules.
-    ``assumed``: the releases of operators by which objects are judged, where nothing names them, by API.
+    ``bases`` counts the objects by the release by which they are judged; ``moved`` are changes of it since a commit.
     """
 
     objects: list[Verdict]
@@ -35,7 +36,8 @@ class Report:
     unjudged: list[Problem] = field(default_factory=list)
     before: int = 0
     packs: Sequence[Path] = ()
-    assumed: Mapping[str, str] = field(default_factory=dict)
+    bases: Counter[JudgedAs] = field(default_factory=Counter)
+    moved: Sequence[Moved] = ()
 
     def count(self, result: Result) -> int:
         return sum(verdict.result is result for verdict in self.objects)
@@ -60,6 +62,9 @@ class Report:
             named = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
             yield Problem(f"{objects[0].source}:{objects[0].line}", "", f"not checked: {named}: {reason}")
         yield from self.unjudged
+        for moved in self.moved:
+            text = f"the release by which objects are judged changes: {moved.before} → {moved.after}"
+            yield Problem(next(iter(moved.after.places), ""), "", text)
         if self.before:
             text = f"not reported: {self.before} {'finding' if self.before == 1 else 'findings'} as before (--all)"
             yield Problem("", "", text)
@@ -67,11 +72,39 @@ class Report:
             counts = ", ".join(f"{count} {reason}" for reason, count in sorted(self.skipped.items()))
             yield Problem(self.unread[0].source if self.unread else "", "", f"not read: {counts}")
 
-    def assumptions(self) -> Iterator[Problem]:
-        """By which release objects are judged, where nothing names one, and how to name it."""
-        for api, release in self.assumed.items():
-            how = f"for another release, --release {api}=RELEASE, or --crds with its definitions"
-            yield Problem("", "", f"judged as of {release}: {how}")
+    @property
+    def assumed(self) -> Mapping[str, str]:
+        """The releases of operators by which objects are judged, where nothing names them, by API."""
+        return {basis.api: basis.release for basis in self.ordered_bases if basis.by == "documented"}
+
+    @property
+    def ordered_bases(self) -> list[JudgedAs]:
+        return sorted(self.bases, key=lambda basis: (basis.api, basis.by, basis.release, basis.places))
+
+    @property
+    def split(self) -> frozenset[str]:
+        """The APIs of which objects are judged by more than one release, or by pins in different files."""
+        counts = Counter(basis.api for basis in self.bases)
+        return frozenset(api for api, count in counts.items() if count > 1)
+
+    def basis(self, verdict: Verdict) -> str:
+        """By which release an object is judged, if a pin says so, or not all objects of its API are judged by one."""
+        judged_as = verdict.judged_as
+        is_said = judged_as is not None and (judged_as.by == "pin" or judged_as.api in self.split)
+        return f"judged as of {judged_as}" if is_said else ""
+
+    def judgements(self) -> Iterator[Problem]:
+        """By which release objects are judged: one that is pinned, with its place, or the documented one, and how to
+        name another.
+        """
+        for basis in self.ordered_bases:
+            number = self.bases[basis]
+            count = f": {number} {'object' if number == 1 else 'objects'}" if basis.api in self.split else ""
+            if basis.by == "pin":
+                yield Problem(basis.places[0], "", f"judged as of {basis}{count}")
+            elif basis.by == "documented":
+                how = f"for another release, --release {basis.api}=RELEASE, or --crds with its definitions"
+                yield Problem("", "", f"judged as of {basis.release}{count}: {how}")
 
     def findings(self) -> Iterator[tuple[Verdict, Finding]]:
         for each in self.objects:

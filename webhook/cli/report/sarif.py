@@ -52,7 +52,7 @@ def _notifications(report: Report) -> Iterator[dict[str, Any]]:
     levels = (
         ("error", report.problems),
         ("warning", report.remarks),
-        ("note", [*report.unread, *report.notes(), *report.assumptions()]),
+        ("note", [*report.unread, *report.notes(), *report.judgements()]),
     )
     for level, problems in levels:
         for problem in problems:
@@ -81,6 +81,7 @@ def _result(each: Verdict, found: Finding, rules: list[str]) -> dict[str, Any]:
     location["logicalLocations"] = [{"fullyQualifiedName": f"{each.title}: {found.field}"}]
     text = "; ".join((found.text, *found.helps))
     identity = f"{each.source}\0{each.title}\0{found.code}\0{found.field}"
+    properties = {"properties": {"judgedAs": str(each.judged_as)}} if each.judged_as else {}
     return {
         "ruleId": found.code,
         "ruleIndex": rules.index(found.code),
@@ -88,6 +89,7 @@ def _result(each: Verdict, found: Finding, rules: list[str]) -> dict[str, Any]:
         "message": {"text": text},
         "locations": [location],
         "partialFingerprints": {"modelgate/v1": hashlib.sha256(identity.encode(errors="replace")).hexdigest()},
+        **properties,
     }
 
 

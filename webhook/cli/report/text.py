@@ -56,7 +56,8 @@ def lines(report: Report, style: Style, *, quiet: bool, changes: bool, verbose: 
     for each in report.objects:
         if not each.findings and (quiet or (each.result is Result.SKIPPED and not verbose)):
             continue
-        yield _head(each, style)
+        differs = each.judged_as is not None and (verbose or each.judged_as.api in report.split)
+        yield _head(each, style, f"judged as of {each.judged_as}" if differs else "")
         for found in each.findings:
             yield from _finding(each, found, style)
         if changes:
@@ -66,10 +67,11 @@ def lines(report: Report, style: Style, *, quiet: bool, changes: bool, verbose: 
         yield from (printable(f"{each}: not read") for each in report.unread)
 
 
-def _head(each: Verdict, style: Style) -> str:
+def _head(each: Verdict, style: Style, judged_as: str) -> str:
     where = printable(f"{each.source}:{each.line}: {each.title}: ")
     word = each.result.upper() if each.result is Result.REFUSED else each.result
-    return f"{where}{style.paint(_VERDICTS[each.result], word)}{printable(f': {each.note}') if each.note else ''}"
+    notes = "".join(printable(f": {text}") for text in (each.note, judged_as) if text)
+    return f"{where}{style.paint(_VERDICTS[each.result], word)}{notes}"
 
 
 def _finding(each: Verdict, found: Finding, style: Style) -> Iterator[str]:
@@ -119,7 +121,7 @@ def summary(report: Report, *, quiet: bool) -> None:
     if report.ignored:
         counts.append(f"{report.ignored} warnings ignored")
     print(", ".join(counts), file=file)
-    for note in (*report.notes(), *report.assumptions()):
+    for note in (*report.notes(), *report.judgements()):
         say(note.message, file)
     rules = [found for _, found in report.findings() if found.is_rule]
     first = next((found.code for found in sorted(rules, key=lambda each: each.severity is not Severity.ERROR)), "")

@@ -10,20 +10,23 @@ from typing import Final
 from reconciler import audit
 from webhook.admission.errors import CatalogError, DocumentError, Problem, SettingsError
 from webhook.cli import FINDINGS, GOOD, choices
+from webhook.cli.input.change import Instead, WhatIf, add_what_if, must_fit
 from webhook.cli.input.cluster import add_cluster, connected
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import FAILING, add_output, add_paths, add_rules
+from webhook.cli.output import say
 from webhook.cli.report import BY_FILE, FORMATS, rendered, text
 from webhook.cli.report.codes import known_codes
 from webhook.cli.report.text import Style
 from webhook.cli.scan import table
 from webhook.cli.scan.judging import Scan, Source
 from webhook.cli.scan.sources import Cluster, Files
-from webhook.cli.shell.parser import Commands, command, unknown_kind
+from webhook.cli.shell.parser import Commands, command, group, unknown_kind
 from webhook.cli.terminal import terminal_width
 from webhook.cluster import Reader
 from webhook.engine import Ruling
 from webhook.library.findings import Severity
+from webhook.policy import Profile
 
 __all__ = ["add_parser", "run"]
 
@@ -54,21 +57,21 @@ def add_parser(commands: Commands) -> None:
         "--kind", action="append", default=[], metavar="KIND", help="only the objects of this kind; repeatable"
     )
     add_rules(parser)
-    add_output(parser, _FORMATS, "print no summary", "also list the objects without findings (table)")
+    add_output(parser, (*_FORMATS, "markdown"), "print no summary", "also list the objects without findings (table)")
+    add_what_if(group(parser, "rules"))
     parser.set_defaults(view=[])
 
 
 def run(options: argparse.Namespace) -> int:
+    must_fit(options)
+    options.instead = () if options.files else (_flagged(options),)
     options = configured(options)
-    rules = _rules(options)
-    kinds = _kinds(options.kind, rules)
-    if options.files:
-        source: Source = Files(options, rules, kinds)
-    elif options.output in (*BY_FILE, "text"):
+    if not options.files and options.output in (*BY_FILE, *(() if options.what_if else ("text",))):
         wrong = f"{options.output} is about files: use another format, or give FILEs"
         raise SettingsError([Problem("--output", "", wrong)])
-    else:
-        source = Cluster(Reader(connected(options)), rules, kinds, options.namespace)
+    if options.what_if:
+        return _what_if(options)
+    source = _source(options)
     scan = Scan(source, known_codes(options.ignore, source.rules.shipped.codes))
     failing = FAILING[options.fail_on or "error"]
     _print(scan, options, failing)
@@ -76,8 +79,43 @@ def run(options: argparse.Namespace) -> int:
         scan.summarise(sys.stderr)
     if source.problems:
         raise DocumentError(source.problems)
-    unsure = Severity.WARNING in failing and any(each.is_unsure for each in scan.rules.deviations)
+    unsure = Severity.WARNING in failing and scan.unsure
     return FINDINGS if unsure or any(scan.counts[severity] for severity in failing) else GOOD
+
+
+def _flagged(options: argparse.Namespace) -> Instead:
+    """What flags name instead of the definitions of a cluster. A configuration is about files."""
+    return Instead.of(options.crds, choices.chosen(options).releases)
+
+
+def _source(options: argparse.Namespace, other: Source | None = None) -> Source:
+    """What the options name; the objects of another source that was read by other rules."""
+    rules = _rules(options)
+    kinds = _kinds(options.kind, rules)
+    if options.files:
+        return Files(options, rules, kinds, other.given if isinstance(other, Files) else None)
+    reader = other.api if isinstance(other, Cluster) else Reader(connected(options))
+    return Cluster(reader, rules, kinds, options.namespace, options.instead)
+
+
+def _what_if(options: argparse.Namespace) -> int:
+    """Judge each object twice, and print the difference."""
+    from webhook.cli.report import comparison  # noqa: PLC0415 - most scans judge once
+
+    form = "text" if options.output == "table" else options.output
+    change = WhatIf.of(options.what_if)
+    after = _source(change.applied(options))
+    before = _source(options, after)
+    ignored = known_codes(options.ignore, lambda: before.rules.shipped.codes() | after.rules.shipped.codes())
+    differences = Scan(before, ignored).differences(Scan(after, ignored))
+    differences.changes = [*change.texts(differences.releases, options.profile or Profile.STANDARD)]
+    for line in comparison.rendered(differences, form, Style.of(options.color, sys.stdout), whole=options.verbose):
+        print(line)
+    for note in () if options.quiet else comparison.explaining(differences):
+        say(note.message, sys.stderr)
+    if differences.problems:
+        raise DocumentError(differences.problems)
+    return FINDINGS if differences.severities & {*FAILING[options.fail_on or "error"]} else GOOD
 
 
 def _rules(options: argparse.Namespace) -> Ruling:
@@ -104,7 +142,7 @@ def _kinds(words: Iterable[str], rules: Ruling) -> Collection[str]:
 def _print(scan: Scan, options: argparse.Namespace, failing: Collection[Severity]) -> None:
     style = Style.of(options.color, sys.stdout)
     if options.output == "openreports":
-        table.write_reports(scan.judged(), scan.rules, sys.stdout)
+        table.write_reports(scan.judged(), sys.stdout)
     elif options.output == "table":
         for line in table.lines(scan.judged(), style, verbose=options.verbose, width=terminal_width()):
             print(line)

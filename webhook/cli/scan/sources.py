@@ -8,14 +8,16 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any, Final, Self
 
 from webhook.admission.errors import Problem, Unavailable
-from webhook.catalog import KnownKind, built_in, groups_of
+from webhook.catalog import Catalog, KnownKind, built_in, groups_of, names_of
+from webhook.cli.input.change import Instead, replaced
 from webhook.cli.input.definitions import deciding
 from webhook.cli.input.flags import excluded, must_have_objects
+from webhook.cli.input.pins import deployed_by, pins_of, roots_of
 from webhook.cli.scan.judging import StoredObject
 from webhook.cluster import (
     ApiError,
@@ -36,8 +38,10 @@ from webhook.cluster.view import Kind, MemoryView
 from webhook.engine import Ruling
 from webhook.facts import WATCHED
 from webhook.library.apiserver import is_definition, kind_of, placed, read_definitions, receive, stored_object
+from webhook.library.kinds import unserved
+from webhook.library.rulings import Rulings
 from webhook.manifests.documents import Document
-from webhook.manifests.reading import Reading, read_paths
+from webhook.manifests.reading import Manifests, Reading, read_paths
 
 READ_SECONDS: Final = 10.0
 """For one request of one object; a definition has up to two megabytes."""
@@ -45,27 +49,86 @@ ANSWERS: Final = 1024
 """Answers about single objects that are remembered, such as a ConfigMap of OME or a Namespace."""
 
 
+def _instead(installed: Iterable[Document], left: Iterable[Document], given: Iterable[Document]) -> Iterator[Problem]:
+    """The note about the definitions of the cluster that do not decide."""
+    sources = {_name(each.value): each.source for each in given}
+    kept = {each.source for each in left}
+    names = [each.source for each in installed if each.source not in kept]
+    if names:
+        by = ", ".join(f"{name} ({sources.get(name, 'that of Modelgate for the release')})" for name in names)
+        yield Problem("", "", f"judged by other definitions than the installed ones: {by}")
+    else:
+        yield Problem("", "", "judged by the installed definitions: --crds has none of a kind that is installed")
+
+
+def _name(definition: Mapping[str, Any]) -> str:
+    """The name of a definition, ``<plural>.<group>``."""
+    group, _, plural = names_of(definition)
+    return f"{plural}.{group}"
+
+
+_DEFINITION: Final = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+
+
+def served(each: StoredObject) -> StoredObject:
+    """The object itself; refused if its definition does not serve the version; not judged without a definition."""
+    gvk, rules = kind_of(each.value), each.rules
+    if rules.catalog.find(gvk) is not None:
+        return each
+    refusal = unserved(gvk, rules.catalog, {(known.group, known.kind) for known in rules.shipped.kinds}, strict=False)
+    return each._replace(causes=() if refusal is None else (refusal,), readable=False)
+
+
 class Cluster:
     """The objects of some kinds. Memory holds one page of them, and the kinds that rules look up in other objects."""
 
-    def __init__(self, api: Reader, rules: Ruling, kinds: Collection[str], namespace: str = "") -> None:
-        self._api = api
+    def __init__(
+        self,
+        api: Reader,
+        rules: Ruling,
+        kinds: Collection[str],
+        namespace: str = "",
+        instead: Iterable[Instead] = (),
+    ) -> None:
+        """``instead``: what decides instead of the definitions of the cluster, the last one most.
+
+        Raises:
+            CatalogError: a definition cannot be used.
+            Unavailable: the API server does not answer.
+        """
+        self.api = api
         self._kinds = kinds
         self._namespace = namespace
         self.problems: list[Problem] = []
         self.skipped: Counter[str] = Counter()
-        self.rules = self._installed(rules)
+        self.notes: list[Problem] = []
+        self.remarks: list[Problem] = []
+        self.rulings = Rulings(rules, partial(self._under_definitions, instead=tuple(instead)))
+        self.rules = self.rulings.of_no_file.ruling
         self.view = RequestView(_Lookups(api), {})
 
     def objects(self) -> Iterator[StoredObject]:
-        for gvk, known in self.rules.catalog.kinds.items():
+        return self._objects(self.rules.catalog)
+
+    def pairs(self, changed: Self) -> Iterator[tuple[StoredObject, StoredObject]]:
+        """Each object of the kinds that either covers, for both."""
+        for each in self._objects(self.rules.catalog, changed.rules.catalog):
+            yield self._as_judged(each), changed._as_judged(each)
+
+    def _as_judged(self, each: StoredObject) -> StoredObject:
+        return served(each._replace(rules=self.rules, judged_as=self.rulings.judged_as(each.document)))
+
+    def _objects(self, *catalogs: Catalog) -> Iterator[StoredObject]:
+        kinds = {gvk: catalog for catalog in reversed(catalogs) for gvk in catalog.kinds}
+        for gvk, known in ((gvk, catalog.uncompiled(gvk)) for gvk, catalog in kinds.items()):
             if gvk.kind not in self._kinds or (self._namespace and not known.namespaced):
                 continue
             resource = APIResource(gvk.group, gvk.version, known.plural, gvk.kind, known.namespaced)
             name = f"{known.plural}.{gvk.group}"
             try:
                 yield from (
-                    StoredObject(Document(f"{name}/{Key.of(obj)}", 1, obj), obj) for obj in self._list(resource)
+                    StoredObject(Document(f"{name}/{Key.of(obj)}", 1, obj), obj, self.rules)
+                    for obj in self._list(resource)
                 )
             except ApiError as error:
                 if error.status == 404:
@@ -83,7 +146,7 @@ class Cluster:
         while True:
             before = len(seen)
             try:
-                for page in self._api.pages(resource, self._namespace):
+                for page in self.api.pages(resource, self._namespace):
                     for obj in page["items"]:
                         if obj["metadata"]["uid"] in seen:
                             continue
@@ -98,13 +161,18 @@ class Cluster:
             else:
                 return
 
-    def _installed(self, rules: Ruling) -> Ruling:
-        """The rules by the definitions of the cluster; by those of Modelgate if they cannot be read.
+    def _under_definitions(self, rules: Ruling, instead: Iterable[Instead]) -> Ruling:
+        """The rules by the definitions of the cluster, and by what decides instead of them."""
+        installed, absent = self._installed(rules)
+        given, left = replaced(instead, rules.shipped, (), installed)
+        if len(left) < len(installed) or given:
+            absent = ()  # what is not installed says nothing of another release
+            self.notes += _instead(installed, left, given)
+        return rules.under([each.value for each in (*left, *given)], absent)
 
-        Raises:
-            Unavailable: the API server does not answer.
-        """
-        definitions = Definitions(self._api)
+    def _installed(self, rules: Ruling) -> tuple[Sequence[Document], Collection[str]]:
+        """The definitions of the cluster, and the names of those that it lacks; none if they cannot be read."""
+        definitions = Definitions(self.api)
         try:
             own, further = rules.definitions()
             guarded = {f"{each.plural}.{each.group}" for each in rules.kinds()}
@@ -114,8 +182,9 @@ class Cluster:
                 raise Unavailable(f"the API server does not answer: {error}") from error
             text = f"cannot be read, so that objects are judged by Modelgate's own: {error}"
             self.problems.append(Problem("customresourcedefinitions", "", text))
-            return rules
-        return rules.under(definitions.documents(), definitions.absent)
+            return (), ()
+        found = ({**_DEFINITION, **each} for each in definitions.documents())
+        return [Document(_name(each), 1, each) for each in found], definitions.absent
 
 
 class _Lookups:
@@ -189,60 +258,92 @@ def _is_listed(kind: Kind) -> bool:
 class Files:
     """The objects of files. They are all that rules can look up: an object that is in no file does not exist."""
 
-    def __init__(self, options: argparse.Namespace, rules: Ruling, kinds: Collection[str]) -> None:
-        """Read the files.
+    def __init__(
+        self, options: argparse.Namespace, rules: Ruling, kinds: Collection[str], given: Manifests | None = None
+    ) -> None:
+        """Read the files, unless what they hold is ``given``.
 
         Raises:
             CatalogError: a definition of --crds cannot be used.
             DocumentError: no object is found.
         """
-        given = read_paths(options.files, Reading(lenient=True, exclude=tuple(options.exclude)))
-        must_have_objects(given, options)
+        if given is None:
+            given = read_paths(options.files, Reading(lenient=True, exclude=tuple(options.exclude)))
+            must_have_objects(given, options)
+        self.given = given
         self._kinds = kinds
         self._namespace = options.namespace
         self._documents = given.documents
         self._left_out = excluded(given, options)
-        self.problems = given.problems
-        self.skipped: Counter[str] = given.skipped
-        self.rules = self._under_definitions(options, rules)
+        self.notes: list[Problem] = []
+        self.problems = [*given.problems]
+        self.skipped: Counter[str] = given.skipped.copy()
+        self.rules = rules
+        pins = None if options.pins is False else pins_of(given.documents, roots_of(options.files), rules.shipped)
+        self.remarks = [*(pins.remarks if pins else ())]
+        self.rulings = Rulings(rules, self._under_definitions(options, rules), deployed_by(pins))
         stored = (stored_object(each.value, self._known(each)) for each in given.documents)
         self.view = MemoryView(each for each in stored if each["metadata"].get("name"))
 
     def objects(self) -> Iterator[StoredObject]:
         judged = False
-        for document in self._documents:
-            known, gvk = self._known(document), kind_of(document.value)
-            if why := self._contested.get((gvk.group, gvk.kind)):
-                self.skipped[f"objects of kind {gvk.kind} ({why})"] += 1
-                continue
-            if known is None:
-                self.skipped["objects of kinds without rules"] += not is_definition(document.value)
-                continue
-            if known.gvk.kind not in self._kinds or not self._is_in_namespace(document, known):
-                continue
-            received = receive(document.value, known, assigned=True)
-            obj = stored_object(document.value, known)
+        for each in filter(None, map(self._stored, self._documents)):
             judged = True
-            if obj["metadata"].get("name"):
-                yield StoredObject(document, obj, received.causes, received.readable)
-            else:
-                where = f"{document.source}:{document.line}"
-                self.problems.append(Problem(where, "metadata.name", "Required value: a stored object has a name"))
+            yield each
         self.skipped = +self.skipped
         if not judged:
             self.problems += self._left_out
 
-    def _under_definitions(self, options: argparse.Namespace, rules: Ruling) -> Ruling:
-        """The rules by the valid definitions among the files."""
-        found = deciding(options, read_definitions(options.crds), (), self._documents, (), rules.shipped)
+    def pairs(self, changed: Self) -> Iterator[tuple[StoredObject, StoredObject]]:
+        """Each object of the kinds that either covers, as each of both stores it."""
+        for document in self._documents:
+            before, after = self._stored(document), changed._stored(document)
+            if before or after:
+                yield before or self._foreign(document), after or changed._foreign(document)
+        changed.skipped = +changed.skipped
+
+    def _foreign(self, document: Document) -> StoredObject:
+        """An object that nothing judges here."""
+        unjudged = StoredObject(document, document.value, self.rulings.of(document).ruling, readable=False)
+        return unjudged if self._contested_by(document) else served(unjudged)
+
+    def _contested_by(self, document: Document) -> str:
+        """Why the kind of an object is not judged: it has two definitions; "" if it has not."""
+        gvk = kind_of(document.value)
+        return self._contested.get((gvk.group, gvk.kind), "")
+
+    def _stored(self, document: Document) -> StoredObject | None:
+        """An object of the kinds and the namespace; None for another one, and for one without a name."""
+        known = self._known(document)
+        if why := self._contested_by(document):
+            self.skipped[f"objects of kind {document.value['kind']} ({why})"] += 1
+            return None
+        if known is None:
+            self.skipped["objects of kinds without rules"] += not is_definition(document.value)
+            return None
+        if known.gvk.kind not in self._kinds or not self._is_in_namespace(document, known):
+            return None
+        received, obj = receive(document.value, known, assigned=True), stored_object(document.value, known)
+        if not obj["metadata"].get("name"):
+            where = f"{document.source}:{document.line}"
+            self.problems.append(Problem(where, "metadata.name", "Required value: a stored object has a name"))
+            return None
+        rules, judged_as = self.rulings.of(document).ruling, self.rulings.judged_as(document)
+        return StoredObject(document, obj, rules, received.causes, received.readable, judged_as)
+
+    def _under_definitions(self, options: argparse.Namespace, rules: Ruling) -> Callable[[Ruling], Ruling]:
+        """What puts rules under the valid definitions among the files."""
+        given, among = replaced(options.instead, rules.shipped, read_definitions(options.crds), self._documents)
+        found = deciding(options, given, (), among, (), rules.shipped)
         refused, self._contested = found.checked.refused, found.checked.contested
         for number, each in {id(each): each for each in (*found.documents, *self._documents)}.items():
             for cause in refused.get(number, ()):
                 self.problems.append(Problem(f"{each.source}:{each.line}", cause.field, cause.message))
-        return rules.under([each.value for each in found.documents if id(each) not in refused])
+        definitions = [each.value for each in found.documents if id(each) not in refused]
+        return lambda rules: rules.under(definitions)
 
     def _known(self, document: Document) -> KnownKind | None:
-        return self.rules.catalog.find(kind_of(document.value))
+        return self.rulings.of(document).ruling.catalog.find(kind_of(document.value))
 
     def _is_in_namespace(self, document: Document, known: KnownKind) -> bool:
         return not self._namespace or placed(document.value, known)["metadata"].get("namespace") == self._namespace

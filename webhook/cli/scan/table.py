@@ -15,7 +15,6 @@ from webhook.cli.report.text import Style
 from webhook.cli.scan.judging import Judged
 from webhook.cli.terminal import aligned
 from webhook.cluster import APIResource
-from webhook.engine import Ruling
 from webhook.library.findings import Severity
 
 _ROWS: Final = 200
@@ -73,17 +72,17 @@ _REPORT: Final = APIResource(*_GROUP, "reports", "Report")
 _CLUSTER_REPORT: Final = APIResource(*_GROUP, "clusterreports", "ClusterReport", False)
 
 
-def write_reports(judged: Iterable[Judged], rules: Ruling, file: TextIO) -> None:
+def write_reports(judged: Iterable[Judged], file: TextIO) -> None:
     """Write a YAML document for each object with findings."""
     for each in judged:
-        found = _report(each, rules)
+        found = _report(each)
         if found is not None:
             file.write(dumped(found))
 
 
-def _report(each: Judged, rules: Ruling) -> dict[str, Any] | None:
+def _report(each: Judged) -> dict[str, Any] | None:
     obj = each.value
     resource = _REPORT if obj["metadata"].get("namespace") else _CLUSTER_REPORT
     condition = Condition(NORMALISED, each.verdict.clean, "", "")
-    found = report(resource, obj, each.verdict, condition, rules.because(obj))
+    found = report(resource, obj, each.verdict, condition, each.rules.because(obj))
     return None if found is None else owned(found, obj)
