@@ -8,6 +8,7 @@ import pytest
 
 from webhook.admission.decision import GroupVersionKind
 from webhook.catalog import Catalog, forms
+from webhook.catalog.fitting import with_all_fields
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.policy import Inputs, PolicyDocument, compile_policy, parse_policy
@@ -17,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[2] / "policies"
 
 def shared_rules() -> Iterator[tuple[Document, PolicyDocument, int]]:
     """Each policy with the index of each rule that has a list of places."""
-    for file in sorted({*ROOT.glob("*/*.yaml")} - {*ROOT.glob("*/pack.yaml")}):
+    others = {file for name in ("pack", "follow") for file in ROOT.glob(f"*/{name}.yaml")}
+    for file in sorted({*ROOT.glob("*/*.yaml")} - others):
         for document in documents.read(file):
             policy = parse_policy(document)
             for index, rule in enumerate(policy.spec.validations):
@@ -41,7 +43,7 @@ def test_a_rule_compiles_at_each_of_its_places(
         for place in places:
             spec = replace(policy.spec, validations=[replace(rule, at=[place])], defaults=[])
             changed = replace(policy, spec=spec)
-            compile_policy(changed, document, Inputs(known.schema, facts), holds=known.in_force.holds)
+            compile_policy(changed, document, Inputs(with_all_fields(known).schema, facts), holds=known.in_force.holds)
         found |= set(places)
     assert found
 

@@ -51,8 +51,8 @@ def of_other_release(
     with_rules = replace(compiled(with_all_fields(known)), schema=documented.schema)
     rules = Dependences(Kind(known.gvk.group, known.gvk.kind), with_rules.policy)
     read = {kind for name in with_rules.facts for kind, _ in rules.inputs(name)} - {rules.kind}
-    around = (kind for kind in kinds if Kind(kind.gvk.group, kind.gvk.kind) in read)
-    fits = {kind.gvk: _fit(kind) for kind in around if _differs(kind)}
+    around = (other for other in kinds if Kind(other.gvk.group, other.gvk.kind) in read)
+    fits = {other.gvk: _fit(other) for other in around if _differs(other)}
     if _differs(known):
         fits[known.gvk] = Fit.of(with_rules, known.schema)
     return applicable(with_rules, fits)

@@ -54,8 +54,7 @@ class KnownKind:
     ``in_force`` is the release that the policy is compiled for, of the operator that the ``pack`` describes.
     ``documented`` is the kind of the documented release, of one of another release. ``is_unshaped``: the definition of
     the release in force is not known. ``own_facts`` are those that Python has, and the settings of the operator.
-    ``wholes`` makes the pods of an object
-    and of others.
+    ``wholes`` makes the pods of an object and of others.
     """
 
     api: str

@@ -148,17 +148,17 @@ def compiled_in(kinds: Mapping[GroupVersionKind, KnownKind], known: KnownKind) -
     Rules without a range are those of the documented release: another one may lack their fields, or those of kinds
     that their facts read.
     """
-    if any(is_otherwise_shaped(kind) for kind in kinds.values() if kind.api == known.api):
+    if any(is_otherwise_shaped(other) for other in kinds.values() if other.api == known.api):
         return of_other_release(known, kinds.values(), compiled)
     return compiled(known)
 
 
-def is_otherwise_shaped(known: KnownKind) -> bool:
+def is_otherwise_shaped(kind: KnownKind) -> bool:
     """Whether the release in force is older than the documented one, or its definition lacks fields of that one."""
-    releases, documented = known.in_force.releases, known.pack.documented
+    releases, documented = kind.in_force.releases, kind.pack.documented
     if releases and documented is not None and version(releases[-1]) < version(documented):
         return True
-    return known.documented is not None and lacks(known.schema.raw, known.documented.schema.raw)
+    return kind.documented is not None and lacks(kind.schema.raw, kind.documented.schema.raw)
 
 
 def compiled_source(known: KnownKind, source: PolicySource) -> Policy:
