@@ -22,6 +22,9 @@ aim:
   - aimclusterimages
   - aimclusterruntimeconfigs
   - aimclusterservicetemplates
+  marks:
+  - aimclustermodels.aim.silogen.ai
+  - aimmodels.aim.silogen.ai
   watched:
   - group: ''
     resources:
@@ -48,6 +51,10 @@ llmaz:
   - openmodels
   cluster:
   - openmodels
+  marks:
+  - backendruntimes.inference.llmaz.io
+  - playgrounds.inference.llmaz.io
+  - services.inference.llmaz.io
 llmd:
   group: llmd.ai
   versions:
@@ -98,6 +105,8 @@ ome:
   - clusterbasemodels
   - clusterservingruntimes
   - finetunedweights
+  marks:
+  - acceleratorclasses.ome.io
   watched:
   - group: ome.io
     resources:
