@@ -384,3 +384,11 @@ def test_an_object_updates_what_the_release_of_the_commit_stored(top: Path) -> N
     (review,) = (each for each in found.reviews if each.judged_as)
     gpu = review.merged["spec"]["hardware"]["gpu"]
     assert gpu["resourceName"] == "amd.com/gpu", "what the older release stored"
+
+
+def test_strangers_cannot_pin_a_release_under_which_no_schema_is_judged(top: Path, capsys: Capture) -> None:
+    write(top, {"llmkube.yaml": SOURCE % "0.3.0", "m.yaml": MODEL % "m"})
+    code, out, err = run(capsys, "check", "--untrusted", ".")
+    assert code == 1, "the documented release does not have the field prefetch"
+    assert "llmkube.yaml:6: warning: the release of LLMKube is not known, so that 0.9.5 counts: 0.3.0 is older" in out
+    assert "judged as of LLMKube 0.9.5" in err

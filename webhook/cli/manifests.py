@@ -97,7 +97,8 @@ def outcomes(options: argparse.Namespace, files: ReadFiles | None = None) -> Out
     def complete(ruling: Ruling) -> Ruling:
         return ruling.under(definitions, trusted=False).extended(decided.checked.crds.values())
 
-    rulings = Rulings(loaded, complete, files.deployed)
+    trusted = options.commit is None and not options.untrusted
+    rulings = Rulings(loaded, complete, files.deployed, trusted=trusted)
     rulings_before = Rulings(loaded, complete, files.before.deployed) if options.commit else rulings
     judges_of = partial(
         Judges,

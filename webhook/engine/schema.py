@@ -148,4 +148,8 @@ def _of_other_release(kind: KnownKind, place: str) -> str:
     if kind.own is not None and keys in kind.own.differences.lost and (not having or kind.in_force.may_hold(having)):
         own = f"the definition of {releases}" if pack.documented else "Modelgate's definition"
         return f"; {own} has it, the installed one does not"
-    return f"; {field} is a field of {releases}: set releases.{kind.api}, or give --crds" if having else ""
+    if not having:
+        return ""
+    is_assumed = kind.in_force.by == "documented"
+    remedy = f": set releases.{kind.api}, or give --crds" if is_assumed else f", and not of {kind.in_force}"
+    return f"; {field} is a field of {releases}{remedy}"

@@ -73,7 +73,8 @@ class Rulings:
     """The rulings of a run: one for each combination of releases and settings by which documents are judged.
 
     ``loaded`` are the rules by flags and configuration, which count more than pins; ``complete`` puts a ruling under
-    the definitions of the run; ``deployed`` reads the pins. ``made`` are the rulings, in the order of their numbers.
+    the definitions of the run; ``deployed`` reads the pins. Unless these are ``trusted``, none counts under which no
+    schema is judged. ``made`` are the rulings, in the order of their numbers.
     """
 
     def __init__(
@@ -81,10 +82,13 @@ class Rulings:
         loaded: Ruling,
         complete: Callable[[Ruling], Ruling] = lambda ruling: ruling,
         deployed: Deployed | None = None,
+        *,
+        trusted: bool = True,
     ) -> None:
         self._loaded = loaded
         self._complete = complete
         self._deployed = deployed
+        self._trusted = trusted
         self._numbers = dict[tuple[tuple[tuple[str, InForce], ...], Settings], int]()
         self._places = dict[object, Ruled]()
         self._latest: Ruled | None = None
@@ -180,7 +184,10 @@ class Rulings:
         why = pin.why
         try:
             if pin.release:
-                return chosen(self._loaded.shipped.packs, [(api, pin.release)], "pin")[api], ""
+                in_force = chosen(self._loaded.shipped.packs, [(api, pin.release)], "pin")[api]
+                if self._trusted or not in_force.is_older:
+                    return in_force, ""
+                why = f"{pin.release} is older than all that are known, and no schema would be judged"
         except SettingsError as error:
             why = error.problems[0].message
         return None, f"the release of {pack.operator} is not known, so that {before.name} counts: {why}" if why else ""
