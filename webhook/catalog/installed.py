@@ -1,9 +1,12 @@
 """Judge by the definitions that a cluster has installed, where they are not the catalog's.
 
 A kind may be installed in another release, with fields renamed, added or removed. The API server validates by the
-installed definition, so this one replaces the catalog's. A rule needs its fields: without one of them, in its own kind
-or where its facts read another, it is not applied. Whether it holds for the values of an object is decided with each
-object (:mod:`webhook.catalog.applies`).
+installed definition, so this one replaces the catalog's. What becomes of the rules is decided in three steps. The
+definitions tell the release of the operator; if they are not those of a known one, the release is unknown, and every
+rule with a range of releases is set aside, whatever field differs (:mod:`webhook.catalog.operators`). A rule needs its
+fields: without one of them, in its own kind or where its facts read another, it is not applied
+(:mod:`webhook.catalog.fitting`). Whether it holds for the values of an object is decided with each object
+(:mod:`webhook.catalog.applies`).
 """
 
 from __future__ import annotations
@@ -104,7 +107,7 @@ def with_installed(
     ``trusted``: an API server has accepted the definitions, so they need not be checked, which takes ten times as long.
     """
     definitions = list(definitions)
-    catalog = by_definitions(catalog, definitions, absent, trusted=trusted)
+    catalog = by_definitions(catalog, definitions, absent, trusted=trusted)  # from here on, that of the release
     unsure = [*_unsure(catalog, {names_of(each)[:2] for each in definitions})]
     found = dict(_changes(catalog, definitions, trusted=trusted))
     if not found:

@@ -86,16 +86,20 @@ def _installed(
     *,
     trusted: bool,
 ) -> InForce:
-    """The releases that install what is there; the documented one, if it is among them."""
-    own = {f"{each.plural}.{each.gvk.group}": each for each in kinds}
+    """The releases that install what is there; the documented one, if it is among them.
+
+    Without a release, it is unknown: a definition is neither in the table nor the documented one with other texts. One
+    that cannot be read says nothing.
+    """
+    own = {f"{known.plural}.{known.gvk.group}": known for known in kinds}
     digests = dict[str, str]()
     for name, rows in pack.table.rows.items():
-        with suppress(LookupError, ValueError):
-            digests[name] = digest(named[name])
-            if digests[name] not in {row.digest for row in rows}:
-                if name not in own or not _is_own(own[name], named[name], trusted=trusted):
-                    return InForce(pack.operator, (), "definitions")
-                del digests[name]  # it is the documented definition with other texts, or is not used
+        with suppress(LookupError, ValueError):  # it is not installed, or cannot be read
+            text = digest(named[name])
+            if text in {row.digest for row in rows}:
+                digests[name] = text
+            elif name not in own or not _is_own(own[name], named[name], trusted=trusted):
+                return InForce(pack.operator, (), "definitions")
     releases = pack.table.of(digests, absent)
     if not digests or pack.documented in releases:
         return pack.in_force
@@ -103,11 +107,11 @@ def _installed(
 
 
 def _is_own(known: KnownKind, document: Mapping[str, Any], *, trusted: bool) -> bool:
-    """Whether a definition is that of the catalog, except for its texts."""
+    """Whether a definition is that of the catalog, except for its texts, or cannot be used instead of it."""
     try:
         version = load_crd(dict(document), trusted=trusted).versions.get(known.gvk.version)
     except (SchemaError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
-        return True  # it is not used
+        return True
     return version is not None and is_same(known.schema.raw, version.schema.raw)
 
 

@@ -1,7 +1,8 @@
 """What `check`, `explain`, `normalise` and :class:`modelgate.Gate` share: objects as they would come to a cluster.
 
-A finding about a reference that leads nowhere says what it may mean: an object of this name in another namespace, or of
-a name like it.
+A finding about a reference that may lead nowhere says what it may mean: an object of this name in another namespace, or
+of a name like it. It is known by its text, ``<Noun> <name> is not among the files given``, so that a noun of two words,
+or a name with a namespace, gets no hint.
 """
 
 from __future__ import annotations

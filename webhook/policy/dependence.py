@@ -137,7 +137,7 @@ class Dependence:
 
     @property
     def _names(self) -> frozenset[str]:
-        """The fields that its expressions name."""
+        """The fields and texts in its expressions: ``stamp.contains('spec.engine.minReplicas')`` asks for a leaf."""
         return self._deciding.names | self._wording.names
 
 

@@ -83,7 +83,7 @@ class Range:
         held = [release for release in releases if self.holds(release, newest)]
         if not held or _placed((_HEAD, 1), newest) < self.high < (_HEAD, 0):
             return self.text
-        if self.high == _HIGHEST:
+        if self.is_open:
             return f"{held[0]} and later"
         if self.low == _LOWEST:
             return f"up to {held[-1]}"
@@ -95,6 +95,11 @@ class Range:
         return max(self.low, other.low) < min(self.high, other.high) or any(
             one.low[0] == _HEAD and another.low < one.high and another.high[0] >= _HEAD for one, another in pairs
         )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether all later releases are in the range."""
+        return self.high == _HIGHEST
 
     @property
     def versions(self) -> tuple[str, ...]:
