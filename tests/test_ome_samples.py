@@ -51,7 +51,7 @@ FILES = {
         {"OM414": 6, "OM417": 1, "OM317": 2},
         11,
     ),
-    "ome/doc-era/BenchmarkJob.yaml": Expected(3),
+    "ome/doc-era/BenchmarkJob.yaml": Expected(3, warned={"OM506": 2}),
     "ome/doc-era/ClusterBaseModel.yaml": Expected(17, warned={"OM336": 1}),
     "ome/doc-era/ClusterServingRuntime.yaml": Expected(19),
     "ome/doc-era/InferenceService.yaml": Expected(9, {("OM401",): 3, ("OM405",): 2, ("OM407",): 2}, {"OM409": 1}, 1),

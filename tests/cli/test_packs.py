@@ -138,7 +138,7 @@ def test_those_of_a_configuration_are_not_read_at_a_commit(
         ),
         pytest.param(
             lambda pack: (pack / "pack.yaml").write_text((PACK % "").replace("[AC]", "[AC, OM]")),
-            "spec.codes: codes of pack ome begin with OM (ome/pack.yaml:8); use other letters",
+            "spec.codes: codes of pack ome begin with OM (ome/pack.yaml:9); use other letters",
             id="letters of another pack, without a rule",
         ),
         pytest.param(

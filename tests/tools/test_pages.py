@@ -90,7 +90,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (root / name).write_text(text)
     (root / "crds").mkdir()
     shutil.copy(definition_files()[0], root / "crds")
-    shutil.copytree(ROOT / "policies", root / "policies")
+    for name in ("policies", "packs"):
+        shutil.copytree(ROOT / name, root / name)
     for title, text in re.findall(r'```yaml title="(example/.*?)"\n(.*?)```', page_text("policies.md"), re.DOTALL):
         (root / title).parent.mkdir(parents=True, exist_ok=True)
         (root / title).write_text(text)

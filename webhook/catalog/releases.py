@@ -122,9 +122,9 @@ def _fault(pack: Pack, wanted: Range) -> str:
                 pack.table.named(each)
     except ValueError as error:
         return str(error)
-    later = later_releases(pack, [wanted.text])
-    held = any(release.holds(wanted.text) for release in map(pack.under, (*pack.releases, *later)))
-    return "" if held or (later and wanted.is_open) else f"no known release is in the range {wanted.text}"
+    releases = map(pack.under, (*pack.releases, *later_releases(pack, [wanted.text])))
+    held = wanted.is_open or any(release.holds(wanted.text) for release in releases)
+    return "" if held else f"no known release is in the range {wanted.text}"
 
 
 def compiled(known: KnownKind) -> KnownKind:
