@@ -12,7 +12,7 @@ from webhook.facts.nodes import items
 from webhook.ground.budget import Budget
 from webhook.ground.fieldpath import ROOT, FieldPath, field_keys, field_path
 from webhook.kubernetes import VALUE, Spot, cut, validate, warned
-from webhook.schema import FieldError
+from webhook.schema import OMIT, FieldError
 
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 _ABSENT: Final = "FieldValueRequired"
@@ -27,7 +27,7 @@ Texts = Collection[tuple[str, str]]
 class PodFault(NamedTuple):
     """The ``reason`` of Kubernetes, the nearest field that the object has, and the text.
 
-    ``value`` is the whole value, if the text has only its start.
+    ``value`` is the whole value, if the text has only its start, or, of an object or a list, nothing of it.
     """
 
     reason: str
@@ -40,6 +40,8 @@ class PodFault(NamedTuple):
         value = error.bad_value
         if isinstance(value, str) and len(value) > VALUE:
             return cls(error.type, error.field, replace(error, bad_value=cut(value)).body(), value)
+        if not isinstance(value, str | int | float | None):
+            return cls(error.type, error.field, replace(error, bad_value=OMIT).body(), error.body())
         return cls(error.type, error.field, error.body())
 
     def unplaced(self) -> PodFault:
