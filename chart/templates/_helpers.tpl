@@ -275,8 +275,8 @@ ipFamilies: {{ toJson . }}
 
 {{/* Rights: the definitions of the kinds. */}}
 {{- define "modelgate.definitions" -}}
-# get: the definitions of the guarded kinds, which may be of another release than the rules, and those that tell the
-# releases of an operator apart. No other definition.
+# get: the definitions of the guarded kinds, which may be of another release than the rules, of the kinds that the user's
+# own rules read, and those that tell the releases of an operator apart. No other definition.
 - apiGroups: [apiextensions.k8s.io]
   resources: [customresourcedefinitions]
   resourceNames:
@@ -287,6 +287,14 @@ ipFamilies: {{ toJson . }}
     {{- end }}
     {{- range .marks }}
     - {{ . }}
+    {{- end }}
+    {{- end }}
+    {{- range .Values.packs.reads }}
+    {{- $group := .group }}
+    {{- if contains "." $group }}
+    {{- range .resources }}
+    - {{ . }}.{{ $group }}
+    {{- end }}
     {{- end }}
     {{- end }}
   verbs: [get]

@@ -54,6 +54,13 @@ def test_the_gate_may_get_what_they_read_and_their_definitions():
     }
 
 
+def test_the_gate_may_get_the_definition_of_a_kind_that_is_only_read():
+    found = rights("modelgate-view", PACKS[2])
+    (names,) = (key[3] for key in found if key[2] == "customresourcedefinitions" and key[3])
+    assert "queues.acme.example.com" in names
+    assert not any(name.startswith("configmaps") for name in names)
+
+
 def test_the_reconciler_judges_them():
     found = rights("modelgate-reconciler", *PACKS, 'reconciler.namespaces=["*"]')
     assert "watch" in found["ClusterRole", "acme.example.com", "widgets", ()]
