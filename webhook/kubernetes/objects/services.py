@@ -98,7 +98,8 @@ def _check_port(judge: Judge, port: Json, at: FieldPath, names: set[str], *, nam
         judge.add(invalid(at.child("port"), own, problem))
     if protocol not in _PROTOCOLS:
         judge.add(not_supported(at.child("protocol"), protocol, _PROTOCOLS))
-    for problem in FORMATS["portName" if isinstance(target, str) else "port"][1](0 if target is None else target):
+    of_target = target if isinstance(target, str) else number(port, "targetPort") or 0
+    for problem in FORMATS["portName" if isinstance(target, str) else "port"][1](of_target):
         judge.add(invalid(at.child("targetPort"), target, problem))
     spoken = port.get("appProtocol")
     for problem in label_key(spoken) if isinstance(spoken, str) else []:
