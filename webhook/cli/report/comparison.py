@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, islice
 from typing import Any, Final, NamedTuple
@@ -32,7 +32,7 @@ _PLACES: Final = 60
 """Places in all: two screens. A comment on a pull request has 65,536 characters, and a place at most 600."""
 _TEXT: Final = 400
 """Characters of a finding in a comment."""
-_COLOURS: Final = {Effect.REFUSED: "red", Effect.WARNED: "yellow", Effect.RESOLVED: "green"}
+_COLOURS: Final[Mapping[str, str]] = {Effect.REFUSED: "red", Effect.WARNED: "yellow", Effect.RESOLVED: "green"}
 
 
 def rendered(differences: ChangeReport, form: str, style: Style, *, whole: bool = False) -> Iterator[str]:
@@ -140,7 +140,7 @@ def _painted(row: Sequence[str], cell: str, style: Style) -> str:
 
 
 def _colour(effect: str, style: Style, text: str) -> str:
-    colour = next((colour for of, colour in _COLOURS.items() if of == effect), None)
+    colour = _COLOURS.get(effect)
     return style.paint(colour, text) if colour else printable(text)
 
 

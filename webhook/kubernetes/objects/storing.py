@@ -89,15 +89,21 @@ def _pod(obj: Json) -> Json:
 
 
 def _service(obj: Json) -> Json:
-    """The list of addresses begins with the address, and a Service has one family if it names none."""
-    spec = dict(field(obj, "spec") or {})
-    if text(spec, "clusterIP") and not spec.get("clusterIPs"):
-        spec["clusterIPs"] = [text(spec, "clusterIP")]
+    """A Service has one family if it names none."""
+    spec = _with_addresses(obj)
     if text(spec, "type") == "ExternalName":
         return {**obj, "spec": spec}
     spec.setdefault("ipFamilyPolicy", "SingleStack")
     spec.setdefault("ipFamilies", ["IPv4"])
     return {**obj, "spec": spec}
+
+
+def _with_addresses(service: Json) -> Json:
+    """A copy of the specification of a Service, whose list of addresses begins with the address."""
+    spec = dict(field(service, "spec") or {})
+    if text(spec, "clusterIP") and not spec.get("clusterIPs"):
+        spec["clusterIPs"] = [text(spec, "clusterIP")]
+    return spec
 
 
 _CREATED: Final[Mapping[str, Callable[[Json], Json]]] = {
@@ -113,16 +119,14 @@ def _changed_service(obj: Json, old: Json) -> Json:
 
     (``patchAllocatedValues``, ``dropTypeDependentFields``)
     """
-    spec, before = dict(field(obj, "spec") or {}), field(old, "spec") or {}
+    spec, before = _with_addresses(obj), field(old, "spec") or {}
     kind, kind_before = text(spec, "type"), text(before, "type")
-    if text(spec, "clusterIP") and not spec.get("clusterIPs"):
-        spec["clusterIPs"] = [text(spec, "clusterIP")]
     if "ExternalName" not in (kind, kind_before):
-        for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+        for key in _ALLOCATED:
             if not spec.get(key) and before.get(key):
                 spec[key] = before[key]
     elif kind == "ExternalName":
-        _drop_same(spec, before, ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"))
+        _drop_same(spec, before, _ALLOCATED)
     if _is_balanced(before) and not _is_balanced(spec):
         _drop_same(spec, before, ("allocateLoadBalancerNodePorts", "loadBalancerClass"))
     if needs_check(before) and needs_check(spec) and not spec.get("healthCheckNodePort"):
@@ -138,6 +142,7 @@ def _changed_service(obj: Json, old: Json) -> Json:
     return {**obj, "spec": spec}
 
 
+_ALLOCATED: Final = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 _EXTERNAL: Final = ("NodePort", "LoadBalancer")
 
 

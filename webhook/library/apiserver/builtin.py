@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from webhook.admission import Cause, GroupVersionKind, group_version
-from webhook.golang.errors import GoError
+from webhook.golang.errors import readable
 from webhook.golang.names import path_segment
 from webhook.golang.quantity import parse
 from webhook.golang.strconv import INT64
@@ -161,21 +161,13 @@ def _is_int_or_string(value: Any) -> bool:
     return isinstance(value, str) or _fits(value, "integer", "int32")
 
 
-def _is_quantity(text: str) -> bool:
-    try:
-        parse(text)
-    except GoError:
-        return False
-    return True
+def _decode_base64(text: str) -> bytes:
+    """As Go, which skips line breaks."""
+    return base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
 
 
-def _is_base64(text: str) -> bool:
-    """Whether Go decodes a text, in which it skips line breaks."""
-    try:
-        base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
-    except ValueError:
-        return False
-    return True
+_is_quantity: Final = readable(parse)
+_is_base64: Final = readable(_decode_base64, ValueError)
 
 
 def _fits(value: Any, kind: str, form: str) -> bool:

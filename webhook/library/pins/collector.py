@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from webhook.admission.errors import Problem
+from webhook.facts.nodes import name_of
 from webhook.ground.fieldpath import field_path
-from webhook.library.pins.objects import name_of, value_at
+from webhook.library.pins.objects import value_at
 from webhook.library.pins.operators import Operators
 from webhook.library.pins.pin import Named, Pin, release_of
 from webhook.library.pins.settings import Given, value_settings

@@ -7,7 +7,7 @@ from typing import Any
 
 from webhook.manifests.documents import Document
 
-__all__ = ["Layers", "group_of", "items_at", "mapping_at", "name_of", "namespace_of", "value_at"]
+__all__ = ["Layers", "group_of", "items_at", "mapping_at", "value_at"]
 
 
 def group_of(value: Mapping[str, Any]) -> str:
@@ -42,16 +42,6 @@ def items_at(value: Any, *path: str | int) -> Iterator[tuple[int, dict[str, Any]
     for index, item in enumerate(items if isinstance(items, list) else ()):
         if isinstance(item, dict):
             yield index, item
-
-
-def name_of(value: Mapping[str, Any]) -> str:
-    name = value_at(value, "metadata", "name")
-    return name if isinstance(name, str) else ""
-
-
-def namespace_of(value: Mapping[str, Any]) -> str:
-    name = value_at(value, "metadata", "namespace")
-    return name if isinstance(name, str) else ""
 
 
 class Layers:

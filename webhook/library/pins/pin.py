@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from webhook.golang.errors import readable
 from webhook.policy.ranges import version
 
 __all__ = ["Named", "Pin", "Pinned", "release_of"]
@@ -79,9 +80,4 @@ def release_of(written: Any) -> Named:
     return Named(why=f"{shown} does not name a release")
 
 
-def _is_release(text: str) -> bool:
-    try:
-        version(text)
-    except ValueError:
-        return False
-    return True
+_is_release: Final = readable(version, ValueError)

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from webhook.admission.errors import Problem
+from webhook.facts.nodes import name_of
 from webhook.library.pins import argo, charts, deployment, flux, helmfile, included, kustomize, terraform
 from webhook.library.pins.collector import Collector
 from webhook.library.pins.included import Units
-from webhook.library.pins.objects import group_of, name_of
+from webhook.library.pins.objects import group_of
 from webhook.library.pins.operators import Operators
 from webhook.library.pins.pin import Pin
 from webhook.library.pins.search import CHART
