@@ -33,7 +33,9 @@ OBJECTS: Final[dict[str, dict[str, Any]]] = {
     "batch/v1 CronJob": {"spec": {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": ONCE}}}},
     "batch/v1 Job": {"spec": {"template": ONCE}},
     "networking.k8s.io/v1 Ingress": {"spec": {"rules": [{"host": "a.example.com", "http": {"paths": PATHS}}]}},
-    "networking.k8s.io/v1 NetworkPolicy": {"spec": {"podSelector": SELECTOR}},
+    "networking.k8s.io/v1 NetworkPolicy": {
+        "spec": {"podSelector": SELECTOR, "ingress": [{"ports": [{"port": 80, "endPort": 90}]}]}
+    },
     "policy/v1 PodDisruptionBudget": {"spec": {"minAvailable": "50%", "selector": SELECTOR}},
     "v1 ConfigMap": {"data": {"a": "b"}},
     "v1 PersistentVolumeClaim": {

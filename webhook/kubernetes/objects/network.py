@@ -164,9 +164,9 @@ def _check_port(judge: Judge, port: Json, at: FieldPath) -> None:
     protocol, given, last = port.get("protocol"), port.get("port"), number(port, "endPort")
     if protocol is not None and protocol not in _PROTOCOLS:
         judge.add(not_supported(at.child("protocol"), protocol, _PROTOCOLS))
-    is_text = isinstance(given, str)
+    is_text, own = isinstance(given, str), number(port, "port") or 0
     if given is not None:
-        for problem in FORMATS["portName" if is_text else "port"][1](given):
+        for problem in FORMATS["portName" if is_text else "port"][1](given if is_text else own):
             judge.add(invalid(at.child("port"), given, problem))
     if last is None:
         return
@@ -175,7 +175,7 @@ def _check_port(judge: Judge, port: Json, at: FieldPath) -> None:
     elif is_text:
         judge.add(invalid(at.child("endPort"), last, "may not be specified when `port` is non-numeric"))
     else:
-        if last < given:
+        if last < own:
             judge.add(invalid(at.child("endPort"), last, "must be greater than or equal to `port`"))
         for problem in FORMATS["port"][1](last):
             judge.add(invalid(at.child("endPort"), last, problem))
