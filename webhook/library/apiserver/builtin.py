@@ -15,7 +15,7 @@ from webhook.golang.errors import readable
 from webhook.golang.names import path_segment
 from webhook.golang.quantity import parse
 from webhook.golang.strconv import INT64
-from webhook.kubernetes import is_validated, object_errors, prepared, with_defaults
+from webhook.kubernetes import faults_of, is_validated, object_errors, prepared, with_defaults
 from webhook.kubernetes import name_rule as rule_of_names
 from webhook.schema import OMIT, FieldError
 from webhook.vap import builtin_schema, resolved
@@ -101,8 +101,8 @@ def builtin_causes(obj: dict[str, Any], old: dict[str, Any] | None = None) -> It
     if is_validated(obj["apiVersion"], obj["kind"]):
         stored = None if old is None else completed(old)
         generated = obj["kind"] == "Job"  # `kubectl apply` leaves the selector and the labels that a Job was given
-        for error in object_errors(completed(obj, None if generated else stored), stored):
-            yield Cause(error.field, error.type, error.body())
+        for error, text, _ in faults_of(object_errors(completed(obj, None if generated else stored), stored)):
+            yield Cause(error.field, error.type, text)
 
 
 def _type_of(name: str) -> Schema:

@@ -13,6 +13,7 @@ from webhook.catalog import KnownKind
 from webhook.engine import NAMESPACE
 from webhook.golang.fmt import type_text, value_text
 from webhook.golang.names import dns_1123_subdomain
+from webhook.kubernetes import shortened
 from webhook.library.apiserver.builtin import decode_builtin, name_rule
 from webhook.schema import (
     CoerceError,
@@ -242,4 +243,4 @@ def _causes(errors: list[FieldError], *, generated: bool) -> Iterator[Cause]:
 
 
 def _cause(error: FieldError) -> Cause:
-    return Cause(error.field, error.type, error.body())
+    return Cause(error.field, error.type, shortened(error))
