@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from webhook.golang.json import marshal
 from webhook.ground.fieldpath import field_keys
 from webhook.kubernetes.shown import cut
 from webhook.schema.fielderror import OMIT, FieldError
@@ -117,7 +118,7 @@ def _line(error: FieldError, words: str, remedy: str) -> str:
     value = error.bad_value
     if isinstance(value, str):
         value = cut(value, _VALUE)
-    elif not isinstance(value, int | float | None):
+    elif not isinstance(value, int | float | None) and (type(value) is not dict or len(marshal(value)) > _VALUE):
         value = OMIT
     return _with(replace(error, detail=cut(words, _DETAIL), bad_value=value).body(), remedy, error.field)
 
