@@ -137,7 +137,14 @@ def samples(loaded: Catalog, seed: int) -> Iterator[Sample]:
             changed["metadata"]["labels"] = {**(changed["metadata"].get("labels") or {}), "refused": ""}
         for _ in range(dice.choice((0, 1, 1, 2, 3)) if "spec" in obj else 0):
             changed = mutant(changed, dice)
-        yield Sample(changed, obj if dice.random() < 0.3 else None, others, dice.choice(PROFILES))
+        stored = obj if dice.random() < 0.3 and obj["metadata"].get("name") else None
+        others = [each for each in others if _name(each) != _name(obj)]  # else it would be stored
+        yield Sample(changed, stored, others, dice.choice(PROFILES))
+
+
+def _name(obj: Object) -> tuple[Any, ...]:
+    metadata = obj["metadata"]
+    return obj["apiVersion"], obj["kind"], metadata.get("namespace"), metadata.get("name")
 
 
 class Faces:
