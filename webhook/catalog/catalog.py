@@ -66,6 +66,16 @@ class Catalog:
         """The known versions of a kind, whatever version is asked for."""
         return [one.version for one in self.kinds if (one.group, one.kind) == (gvk.group, gvk.kind)]
 
+    def with_rules(self, gvk: GroupVersionKind) -> list[str]:
+        """The versions of a kind for which there is a policy, whatever version is asked for."""
+        versions = (gvk._replace(version=version) for version in self.versions(gvk))
+        return [each.version for each in versions if self.uncompiled(each).sources]
+
+    def without_rules(self) -> list[GroupVersionKind]:
+        """The versions of kinds that are served and have no policy, where another version has one."""
+        kinds = (gvk for gvk in self.kinds if not self.uncompiled(gvk).sources)
+        return [gvk for gvk in kinds if self.with_rules(gvk)]
+
     def uncompiled(self, gvk: GroupVersionKind) -> KnownKind:
         """A kind of this catalog; its rules may not be compiled yet."""
         return self.kinds.uncompiled(gvk)

@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
         for problem in problems_of(api, cases, loaded):
             count += 1
             say(str(problem))
-        kinds = sum(loaded.uncompiled(gvk).api == api for gvk in loaded.kinds)
+        kinds = len({(gvk.group, gvk.kind) for gvk in loaded.kinds if loaded.uncompiled(gvk).api == api})
         codes = {code for code, _ in rules_of(api, loaded)}
         counts = {"kind": kinds, "code": len(codes), "case": len(cases)}
         say(f"{api}: {', '.join(starmap(_counted, counts.items()))}")
@@ -92,6 +92,10 @@ def _of_pack(pack: Pack, loaded: Catalog, api: str) -> Iterator[Problem]:
     groups = {gvk.group for gvk in loaded.kinds if loaded.uncompiled(gvk).api == api}
     if missing := sorted(groups - {*pack.groups}):
         yield Problem(pack.place("spec", "groups"), "spec.groups", f"add {', '.join(missing)}: it has kinds here")
+    for gvk in loaded.without_rules():
+        if loaded.uncompiled(gvk).api == api:
+            use = f"add {gvk.version} to the versions of its policies, or objects of this version pass unjudged"
+            yield Problem(str(pack.folder), "", f"{gvk} is served and has no rules: {use}")
     yield from _of_settings(pack, loaded, api)
     letters = {code[:2] for code, _ in rules_of(api, loaded)}
     if missing := sorted(letters - {*pack.codes}):

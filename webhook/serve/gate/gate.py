@@ -173,13 +173,19 @@ class Gate:
         if found.uncovered is not None and by.catalog is not None and by.catalog is self.state.catalog:
             self.uncovered.add(found.uncovered, by.catalog)
 
+    def _tell_uncovered(self, catalog: Catalog) -> None:
+        """Begin anew with the versions that the catalog has no rules for."""
+        self.uncovered.clear()
+        for gvk in catalog.without_rules():
+            self.uncovered.add(gvk, catalog)
+
     def _tell_catalog(self, old: State, new: State) -> None:
         """Log and count a catalog, and how the definitions that are installed differ from it."""
         if new.catalog is None:
             return
         if new.catalog is not old.catalog:
             log.info("catalog %s: %d kinds", new.catalog.digest, len(new.catalog.kinds))
-        self.uncovered.clear()
+        self._tell_uncovered(new.catalog)
         self.metrics.catalog.clear()
         self.metrics.catalog.labels(new.catalog.digest).set(1)
         self.metrics.definitions.clear()
@@ -210,7 +216,7 @@ class Gate:
         policies, catalog = new.policies, new.catalog
         assert policies is not None
         assert catalog is not None
-        self.uncovered.clear()
+        self._tell_uncovered(catalog)
         self.metrics.policies.clear()
         self.metrics.policies.labels(policies.digest).set(1)
         validators, mutators = policies.policies.validators, policies.policies.mutators

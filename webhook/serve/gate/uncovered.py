@@ -1,4 +1,4 @@
-"""The kinds for which a gate is called and of which it has no rules: its webhooks and its packs do not fit together."""
+"""The kinds and versions that a gate lets pass without rules: its webhooks and its packs do not fit together."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST: Final = 200
 
 
 class Uncovered:
-    """Says once of each kind, in the log, in a metric and for ``/readyz``, that the gate allows it unread."""
+    """Says once of each kind, in the log, in a metric and for ``/readyz``, that the gate has no rules for it."""
 
     def __init__(self, metric: Gauge) -> None:
         self._metric = metric
@@ -35,7 +35,7 @@ class Uncovered:
         self._metric.clear()
 
     def add(self, gvk: GroupVersionKind, catalog: Catalog) -> None:
-        """Note that the gate was called for a kind."""
+        """Note a kind for which the gate was called, or a version that its packs leave out."""
         if gvk in self._texts or len(self._texts) >= _MOST:
             return
         self._texts[gvk] = text = _text(gvk, catalog)
@@ -48,8 +48,10 @@ def _name(gvk: GroupVersionKind) -> str:
 
 
 def _text(gvk: GroupVersionKind, catalog: Catalog) -> str:
-    versions = catalog.versions(gvk)
+    versions = catalog.with_rules(gvk)
     there = f"only {' and '.join(versions)} of it {'has' if len(versions) == 1 else 'have'} rules" if versions else ""
+    remedy = "add this version to its policies" if versions else "give its pack by --policies"
+    if gvk in catalog.kinds:
+        return f"{_name(gvk)} is judged by its schema alone: {there}; {remedy}"
     why = there or "nothing has rules for it"
-    remedy = "add rules for this version to its pack" if versions else "give its pack by --policies"
     return f"called for {_name(gvk)}, which is allowed unread: {why}; {remedy}, or take it out of the webhooks"
