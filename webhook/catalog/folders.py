@@ -50,13 +50,17 @@ _SCHEMA: Final = re.compile(r'^ *(?:schema:\n|"schema":)', re.MULTILINE)
 
 
 class Loaded:
-    """The kinds and packs of the folders that have been loaded, the problems of their files, and a digest of them."""
+    """The kinds and packs of the folders that have been loaded, the problems of their files, and a digest of them.
+
+    The digest of users' packs, ``added``, is that of their contents: it does not depend on their order.
+    """
 
     def __init__(self) -> None:
         self.kinds: dict[GroupVersionKind, KnownKind] = {}
         self.packs: dict[str, Pack] = {}
         self.problems: list[Problem] = []
         self.digest = hashlib.sha256()
+        self.added = dict[str, Any]()
         self._places: dict[GroupVersionKind, str] = {}  # where each kind is defined
 
     def definitions(self, pack: Pack) -> Iterator[tuple[str, str]]:
@@ -75,8 +79,16 @@ class Loaded:
             if file.name.endswith((".yaml", ".json")) and file.name not in (TABLE, FOLLOWED):
                 content = pack.files.content(file)
                 name = "/".join((pack.folder.name, *below, file.name))
-                self.digest.update(f"{name}\0{len(content)}\0".encode() + content)
+                digest = self.digest if pack.trusted else self.added.setdefault(pack.folder.name, hashlib.sha256())
+                digest.update(f"{name}\0{len(content)}\0".encode() + content)
                 yield name if pack.trusted else str(file), content.decode()
+
+    def whole_digest(self) -> str:
+        """The digest of everything that was loaded."""
+        whole = self.digest.copy()
+        for name in sorted(self.added):
+            whole.update(self.added[name].digest())
+        return whole.hexdigest()
 
     def add_kinds(self, pack: Pack, crd: CRD, place: str) -> None:
         """Add the kinds that a definition of an API serves."""
