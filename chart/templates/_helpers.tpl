@@ -307,6 +307,9 @@ ipFamilies: {{ toJson . }}
 {{/* Rights: what facts read, and the references of the user's own rules. */}}
 {{- define "modelgate.reads" -}}
 {{- range .Values.packs.reads }}
+{{- if and (eq .group "") (has "secrets" .resources) }}
+{{- fail "packs.reads: secrets cannot be read: rules must not depend on what is in a Secret" }}
+{{- end }}
 - apiGroups: [{{ .group | quote }}]
   resources:
     {{- toYaml .resources | nindent 4 }}

@@ -97,3 +97,10 @@ def test_names_in_a_variable_are_separated_by_commas() -> None:
 def test_health_cannot_have_the_port_of_the_webhooks() -> None:
     with pytest.raises(SettingsError, match="must differ from --port"):
         Settings.of({"health_port": 9443}, {"MODELGATE_TLS_DIR": "/t"})
+
+
+def test_folders_of_rules_are_all_that_are_given() -> None:
+    environment = {"MODELGATE_TLS_DIR": "/t", "MODELGATE_POLICIES": "/a,/b"}
+    assert Settings.of({}, environment).policies == (Path("/a"), Path("/b"))
+    assert Settings.of({"policies": [Path("/c"), Path("/d")]}, environment).policies == (Path("/c"), Path("/d"))
+    assert Settings.of({}, {"MODELGATE_TLS_DIR": "/t"}).policies == ()

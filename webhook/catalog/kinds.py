@@ -24,10 +24,14 @@ NO_POLICY: Final = Policy("", {}, (), ())
 
 
 class PolicySource:
-    """A policy as it was read, and where. A built-in one is read when it is first asked for."""
+    """A policy as it was read, and where. A built-in one is read when it is first asked for.
 
-    def __init__(self, read: Callable[[], tuple[PolicyDocument, Document]]) -> None:
+    ``beside`` are the schemas of the other versions of the kind that it is for, where they differ.
+    """
+
+    def __init__(self, read: Callable[[], tuple[PolicyDocument, Document]], beside: Sequence[Structural] = ()) -> None:
         self._read = read
+        self.beside = beside
 
     @cached_property
     def _parts(self) -> tuple[PolicyDocument, Document]:

@@ -25,7 +25,7 @@ from webhook.cluster import Kind
 from webhook.engine import Options, Ruling
 from webhook.facts import COMPARISONS
 from webhook.library.apiserver import is_definition, kind_of, placed, read_definitions
-from webhook.library.judge import Judge, Judges, Surroundings, updated
+from webhook.library.judge import Judge, Judges, Surroundings, native_policies, updated
 from webhook.library.kinds import concerns
 from webhook.library.review import ReviewedManifest
 from webhook.library.rulings import Deployed, Moved, Rulings
@@ -103,7 +103,7 @@ def outcomes(options: argparse.Namespace, files: ReadFiles | None = None) -> Out
     judges_of = partial(
         Judges,
         there=Surroundings.of(files.there, rulings, decided.checked),
-        policies=options.admission_policies,
+        policies=native_policies(options.admission_policies),
         strict_kinds=options.unknown_kinds == "error",
     )
     judges = judges_of(rulings, given=given.documents, before=updated(files.before.documents, rulings_before))

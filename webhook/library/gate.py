@@ -15,7 +15,7 @@ from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.library.apiserver import Definitions, is_definition
 from webhook.library.explained import Explanation, explained
 from webhook.library.given import OBJECT, TEXT, Given, checked_settings, documents_of, every_document, profile_of
-from webhook.library.judge import Judges, Surroundings
+from webhook.library.judge import Judges, Surroundings, native, native_policies
 from webhook.library.rulings import Rulings
 from webhook.library.verdict import Verdict
 from webhook.manifests.documents import Document
@@ -47,7 +47,7 @@ class Gate:
             which counts at the top of the folder.
 
     Raises:
-        LoadError: definitions, rules or objects that cannot be read, with every problem.
+        LoadError: definitions, rules, admission policies or objects that cannot be read, with every problem.
         SettingsError: a setting or a profile that does not exist.
     """
 
@@ -83,8 +83,14 @@ class Gate:
         self._ruling = self._rulings.of(Document(OBJECT, 1, {})).ruling
         self._there = Surroundings.of(there, self._rulings, checked)
         self._view = MemoryView(self._there.objects.values())
-        self._policies = None if admission_policies is None else Path(admission_policies)
-        self._as_a_webhook = Options(asked, complete=closed, settings=self._ruling.options.settings)
+        self._policies = native_policies(None if admission_policies is None else Path(admission_policies))
+        self._as_a_webhook = Options(
+            asked,
+            references=closed or bool(there),
+            complete=closed,
+            settings=self._ruling.options.settings,
+            native=native(self._policies, self._ruling.catalog, self._there.objects.values()),
+        )
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -69,9 +69,13 @@ class InstalledDefinitions:
             if self._looked:
                 self._gate.refuse("installed definitions", text)
         else:
-            self._trouble = ""
+            before, self._trouble = self._trouble, self._definitions.trouble if self._definitions else ""
             self._begin()
-            self._gate.accept("installed definitions")
+            if not self._trouble:
+                self._gate.accept("installed definitions")
+            elif self._trouble != before:
+                log.warning("%s; Modelgate judges these kinds by its own", self._trouble)
+                self._gate.refuse("installed definitions", self._trouble)
 
     @contextlib.asynccontextmanager
     async def following(self) -> AsyncIterator[None]:

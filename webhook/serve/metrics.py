@@ -174,6 +174,12 @@ class Metrics:
             ("kind", "code"),
             registry=self.registry,
         )
+        self.uncovered = Gauge(
+            "modelgate_kind_without_rules",
+            "1 for each kind for which the gate was called and of which it has no rules; twenty at most.",
+            ("kind",),
+            registry=self.registry,
+        )
         self.reloads = Counter(
             "modelgate_catalog_loads",
             "Sets of rules that were loaded (taken), or refused because of an error.",

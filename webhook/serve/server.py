@@ -270,10 +270,8 @@ def _events(gate: Gate, settings: Settings) -> Iterator[Background]:
 
 def _rules(gate: Gate, settings: Settings, hangup: Hangup) -> Iterator[Background]:
     """Load the rules and the admission policies; those from folders are reloaded on change."""
-    if settings.only_policies is not None:
-        yield _reloaded(rules(gate, settings.only_policies), settings, hangup)
-    elif settings.policies is not None:
-        yield _reloaded(rules(gate, settings.policies, alone=False), settings, hangup)
+    if settings.only_policies is not None or settings.policies:
+        yield _reloaded(rules(gate, settings.only_policies, settings.policies), settings, hangup)
     else:
         gc.disable()  # nothing of it becomes garbage, and each collection would look at all of it
         gate.use(catalog.load(settings=settings.facts))

@@ -16,10 +16,11 @@ from webhook.catalog import Catalog
 from webhook.cluster import MemoryView
 from webhook.engine import Options
 from webhook.serve.forked import Children
-from webhook.serve.gate.judgement import is_large, judge
+from webhook.serve.gate.judgement import Judgement, is_large, judge
 from webhook.serve.gate.pace import OverrunError, Pace
 from webhook.serve.gate.review import Review, record
 from webhook.serve.gate.state import Call, InstalledDocuments, Need, Parts, Readiness, State
+from webhook.serve.gate.uncovered import Uncovered
 from webhook.serve.http.immediate import Answer
 from webhook.serve.metrics import Metrics
 
@@ -59,6 +60,7 @@ class Gate:
         self.state = state.replaced(**parts).replaced(loaded=catalog)
         self.readiness = Readiness(needs)
         self.metrics = Metrics()
+        self.uncovered = Uncovered(self.metrics.uncovered)
         self.without = frozenset(without)
         self.clock = clock
         self.report: Callable[[str, str], None] = lambda _reason, _note: None
@@ -143,7 +145,7 @@ class Gate:
         is_long = is_large(body) or body in self._lengthy
         review = Review(by, call, body, patience, self.clock, is_long=is_long)
         found = await review.judged(self._children)
-        record(self.metrics, by, call, found, self.clock() - review.started)
+        self._record(by, call, found, self.clock() - review.started)
         if found.error is not None:
             raise found.error
         return found.reply
@@ -163,7 +165,19 @@ class Gate:
             self._lengthy.append(body)
         if found.unread or found.error is not None:
             return None
-        return found.reply, partial(record, self.metrics, by, call, found, self.clock() - started)
+        return found.reply, partial(self._record, by, call, found, self.clock() - started)
+
+    def _record(self, by: State, call: Call, found: Judgement, seconds: float) -> None:
+        """Count and log a judgement."""
+        record(self.metrics, by, call, found, seconds)
+        if found.uncovered is not None and by.catalog is not None and by.catalog is self.state.catalog:
+            self.uncovered.add(found.uncovered, by.catalog)
+
+    def _tell_uncovered(self, catalog: Catalog) -> None:
+        """Begin anew with the versions that the catalog has no rules for."""
+        self.uncovered.clear()
+        for gvk in catalog.without_rules():
+            self.uncovered.add(gvk, catalog)
 
     def _tell_catalog(self, old: State, new: State) -> None:
         """Log and count a catalog, and how the definitions that are installed differ from it."""
@@ -171,6 +185,7 @@ class Gate:
             return
         if new.catalog is not old.catalog:
             log.info("catalog %s: %d kinds", new.catalog.digest, len(new.catalog.kinds))
+        self._tell_uncovered(new.catalog)
         self.metrics.catalog.clear()
         self.metrics.catalog.labels(new.catalog.digest).set(1)
         self.metrics.definitions.clear()
@@ -201,6 +216,7 @@ class Gate:
         policies, catalog = new.policies, new.catalog
         assert policies is not None
         assert catalog is not None
+        self._tell_uncovered(catalog)
         self.metrics.policies.clear()
         self.metrics.policies.labels(policies.digest).set(1)
         validators, mutators = policies.policies.validators, policies.policies.mutators

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from webhook import engine
-from webhook.admission import Cause, Decision, Request, review
+from webhook.admission import Cause, Decision, GroupVersionKind, Request, review
 from webhook.admission.errors import Fault, ModelgateError, NotReady, RequestError, TooLarge, Unavailable
 from webhook.catalog import Catalog
 from webhook.cluster import ClusterAnswer, ClusterQuestion, RequestView
@@ -44,6 +44,7 @@ class Judgement(NamedTuple):
 
     ``findings`` are pairs of a rule code and ``deny`` or ``warn``. ``noted`` is the decision for the log, None if it is
     not logged, or for a kind that nothing covers. ``trace`` is the traceback of an unexpected error in another process.
+    ``uncovered`` is the kind, if no rule and no admission policy is about it.
     ``made`` is what the reply was made of, in this process only.
     """
 
@@ -56,6 +57,7 @@ class Judgement(NamedTuple):
     noted: Noted | None = None
     error: Exception | None = None
     trace: str = ""
+    uncovered: GroupVersionKind | None = None
     made: tuple[Request, Decision] | None = None
 
     @classmethod
@@ -102,7 +104,8 @@ def judge(
         if unread:
             return Judgement(kind, operation, unread=unread)
         verdict = "denied" if decision.causes else "allowed"
-        outcome = "untouched" if kind == OTHER and by.native is None else verdict
+        is_covered = kind != OTHER or (by.native is not None and by.native.concerns(request))
+        outcome = verdict if is_covered else "untouched"
         noted, audit = None, decision.audit
         if outcome == verdict or decision.causes:
             identity = decision_id(request, catalog.digest)
@@ -116,7 +119,10 @@ def judge(
     except Exception as error:  # noqa: BLE001 - the caller of the gate gets it
         return Judgement.failed(error, kind, operation)
     findings = _findings(decision) if decision.causes or decision.warnings else ()
-    return Judgement(kind, operation, outcome, reply, (), findings, noted, made=(request, decision))
+    uncovered = None if is_covered or request.subresource else request.kind
+    return Judgement(
+        kind, operation, outcome, reply, (), findings, noted, uncovered=uncovered, made=(request, decision)
+    )
 
 
 def _traced(stage: Stage) -> tuple[Any, Any, Any]:
