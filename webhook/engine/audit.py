@@ -44,7 +44,7 @@ class Standing(Enum):
     """What the stamp of an object is worth."""
 
     VALID = "the gate would write the same"
-    OUTDATED = "written by other rules or under another profile"
+    OUTDATED = "written by other rules"
     VOID = "absent, or not what the gate writes"
 
 
@@ -146,7 +146,7 @@ def _standing(stamp: Stamp | None, result: Normalised, rules: Ruling) -> Standin
         return Standing.VOID
     if not rules.wrote(stamp):
         return Standing.OUTDATED
-    wanted = stamp_of(result, rules.catalog, rules.options.profile, valid=not result.too_costly)
+    wanted = stamp_of(result, rules.catalog, valid=not result.too_costly)
     same = wanted.spec == stamp.spec and canonical(wanted.defaulted) == canonical(stamp.defaulted)
     return Standing.VALID if same else Standing.VOID
 

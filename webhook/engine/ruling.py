@@ -73,8 +73,8 @@ class Ruling:
         return replace(self, policies=policies, files=policies.over(self.catalog) if policies else None)
 
     def wrote(self, stamp: Stamp) -> bool:
-        """Whether a stamp is of these rules and this profile."""
-        return (stamp.catalog, stamp.profile) == (self.catalog.digest, self.options.profile)
+        """Whether a stamp is of these rules."""
+        return stamp.catalog == self.catalog.digest
 
     @property
     def digest(self) -> str:

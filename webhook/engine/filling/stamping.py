@@ -35,10 +35,10 @@ def tolerated(judged: RatchetedDecision, review: ObjectReview) -> tuple[Cause, .
     return judge(review.as_created()).decision.causes
 
 
-def stamp_of(result: Normalised, catalog: Catalog, profile: Profile, *, valid: bool) -> Stamp:
+def stamp_of(result: Normalised, catalog: Catalog, *, valid: bool) -> Stamp:
     if valid:
-        return Stamp.of(result.object, catalog.digest, result.recorded, profile)
-    return Stamp.of_tolerated(catalog.digest, result.recorded, profile)
+        return Stamp.of(result.object, catalog.digest, result.recorded)
+    return Stamp.of_tolerated(catalog.digest, result.recorded)
 
 
 def stamped(obj: dict[str, Any], stamp: Stamp) -> dict[str, Any]:
@@ -90,10 +90,6 @@ def _falsehood(stamp: Stamp, judged: RatchetedDecision, review: ObjectReview) ->
 
 
 def _label_mismatch(stamp: Stamp, review: ObjectReview) -> str:
-    """Another catalog or profile than this gate's. Replicas differ during a rollout, so it never refuses."""
-    digest, profile = review.catalog.digest, review.options.profile
-    if stamp.catalog != digest:
-        return f'is of catalog "{stamp.catalog}", but this gate has catalog {digest}'
-    if stamp.profile != profile:
-        return f'is of profile "{stamp.profile}", but this gate judges by profile {profile}'
-    return ""
+    """Another catalog than this gate's. Replicas differ during a rollout, so it never refuses."""
+    digest = review.catalog.digest
+    return "" if stamp.catalog == digest else f'is of catalog "{stamp.catalog}", but this gate has catalog {digest}'
