@@ -71,7 +71,7 @@ def validate(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     if not options.profile.denies:
         refused, warnings = (), (*refusals_as_warnings(refused), *warnings)
     audit = {**decision.audit, **verdict.annotations}
-    return Decision(request.object, (*decision.causes, *refused), warnings, audit=audit)
+    return replace(decision, causes=(*decision.causes, *refused), warnings=warnings, audit=audit)
 
 
 def _judged(review: ObjectReview) -> Decision:

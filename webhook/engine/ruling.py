@@ -12,7 +12,9 @@ from webhook.admission import GroupVersionKind, group_version
 from webhook.admission.stamp import Stamp
 from webhook.catalog import Catalog, InForce, KnownKind, groups_of
 from webhook.cluster import APIResource
+from webhook.enforcement import Degrees, Vocabulary
 from webhook.engine.options import DEFAULT_OPTIONS, Options
+from webhook.engine.pods import POD_CODES
 from webhook.facts.settings import Settings
 from webhook.schema import CRD
 
@@ -78,7 +80,18 @@ class Ruling:
 
     @property
     def digest(self) -> str:
-        return f"{self.catalog.digest}/{self.options.profile}/{self.policies.digest if self.policies else ''}"
+        """What decides, apart from the objects in view."""
+        degrees, native = self.options.degrees, self.policies.digest if self.policies else ""
+        return f"{self.catalog.digest}/{self.options.profile}/{native}/{degrees.digest if degrees else ''}"
+
+    def by_degrees(self, degrees: Degrees | None) -> Ruling:
+        """The same rules under other Enforcements and PolicyExceptions."""
+        return replace(self, options=replace(self.options, degrees=degrees))
+
+    def vocabulary(self) -> Vocabulary:
+        """The words that Enforcements and PolicyExceptions can use."""
+        kinds = frozenset(gvk.kind for gvk in self.shipped.kinds)
+        return Vocabulary(self.shipped.codes() | {*POD_CODES}, frozenset(self.shipped.packs), kinds)
 
     def kinds(self) -> Iterator[APIResource]:
         """The kinds that the gate reviews."""
