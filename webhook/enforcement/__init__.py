@@ -8,6 +8,7 @@ It is pure: the time is an argument, and what is in force at another time is ano
 """
 
 from webhook.enforcement.degrees import LABEL, Degrees, Place
+from webhook.enforcement.memory import PolicyMemory
 from webhook.enforcement.policy import ENFORCEMENT, EXCEPTION, GROUP, Action, Policy
 from webhook.enforcement.remarks import Remark, Vocabulary, contradictions, remarks_on
 
@@ -20,6 +21,7 @@ __all__ = [
     "Degrees",
     "Place",
     "Policy",
+    "PolicyMemory",
     "Remark",
     "Vocabulary",
     "contradictions",

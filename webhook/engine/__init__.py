@@ -9,10 +9,12 @@ from webhook.engine.decisions import mutate, validate
 from webhook.engine.options import DEFAULT_OPTIONS, NAMESPACE, Native, Options
 from webhook.engine.pods import POD_CODES
 from webhook.engine.rules import UNSEEN
-from webhook.engine.ruling import Ruling
+from webhook.engine.ruling import Ruling, vocabulary
+from webhook.engine.strictness import EXEMPT
 
 __all__ = [
     "DEFAULT_OPTIONS",
+    "EXEMPT",
     "NAMESPACE",
     "POD_CODES",
     "UNSEEN",
@@ -21,4 +23,5 @@ __all__ = [
     "Ruling",
     "mutate",
     "validate",
+    "vocabulary",
 ]

@@ -24,6 +24,12 @@ if TYPE_CHECKING:  # the language of native policies takes 80 ms
     from webhook.engine.policyset import PolicySet
 
 
+def vocabulary(catalog: Catalog) -> Vocabulary:
+    """The words that Enforcements and PolicyExceptions can use of a catalog."""
+    kinds = frozenset(gvk.kind for gvk in catalog.kinds)
+    return Vocabulary(catalog.codes() | {*POD_CODES}, frozenset(catalog.packs), kinds)
+
+
 @dataclass(frozen=True, slots=True)
 class Ruling:
     """Which rules, settings, definitions and native policies decide, and how strict they are.
@@ -87,11 +93,6 @@ class Ruling:
     def by_degrees(self, degrees: Degrees | None) -> Ruling:
         """The same rules under other Enforcements and PolicyExceptions."""
         return replace(self, options=replace(self.options, degrees=degrees))
-
-    def vocabulary(self) -> Vocabulary:
-        """The words that Enforcements and PolicyExceptions can use."""
-        kinds = frozenset(gvk.kind for gvk in self.shipped.kinds)
-        return Vocabulary(self.shipped.codes() | {*POD_CODES}, frozenset(self.shipped.packs), kinds)
 
     def kinds(self) -> Iterator[APIResource]:
         """The kinds that the gate reviews."""
