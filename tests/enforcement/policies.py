@@ -1,7 +1,10 @@
 """Enforcements and PolicyExceptions as an administrator writes them, and the moment of these tests."""
 
+from pathlib import Path
+
 from webhook.enforcement import Degrees, Policy
 
+CRDS = Path(__file__).parents[2] / "webhook/enforcement/crds"
 NOW = 1_800_000_000.0  # 2027-01-15T08:00:00Z
 LATER = "2027-02-01T00:00:00Z"
 PAST = "2027-01-01T00:00:00Z"

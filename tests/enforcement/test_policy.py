@@ -1,19 +1,17 @@
 """Policies of every shape: what is read, what is refused and why, and what is only odd."""
 
 import contextlib
-from pathlib import Path
 
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.enforcement.policies import NOW, PAST, enforcement, exception
+from tests.enforcement.policies import CRDS, NOW, PAST, enforcement, exception
 from tests.laws import examples
 from webhook.enforcement import Policy, Vocabulary, contradictions, remarks_on
 from webhook.schema import load_crd
 
-CRDS = Path(__file__).parents[2] / "webhook/enforcement/crds"
 DEFINITIONS = {crd.kind: crd for crd in (load_crd(yaml.safe_load(each.read_text())) for each in CRDS.glob("*.yaml"))}
 WORDS = Vocabulary({"LK305", "LK205", "LK101", "OM304"}, {"llmkube", "ome"}, {"Model", "InferenceService"})
 
