@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from webhook.enforcement import Degrees, Policy
+from webhook.enforcement import Degrees, PolicyObject
 
 CRDS = Path(__file__).parents[2] / "webhook/enforcement/crds"
 NOW = 1_800_000_000.0  # 2027-01-15T08:00:00Z
@@ -24,4 +24,4 @@ def _object(kind, name, spec):
 
 
 def degrees(*objects, namespaces=None, now=NOW):
-    return Degrees.of([Policy.read(each) for each in objects], namespaces or {}, now)
+    return Degrees.of([PolicyObject.read(each) for each in objects], namespaces or {}, now)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.enforcement.policies import LATER, NOW, PAST, degrees, enforcement, exception
 from tests.laws import examples
-from webhook.enforcement import Degrees, Policy
+from webhook.enforcement import Degrees, PolicyObject
 
 TEAMS = {
     "a": {"team": "a", "kubernetes.io/metadata.name": "a"},
@@ -163,7 +163,7 @@ WORDS = {
 @settings(max_examples=examples(400), deadline=None)
 def test_the_index_finds_what_a_look_at_every_policy_finds(specs, code, namespace):
     objects = [enforcement(f"e{at}", action="deny", **spec) for at, spec in enumerate(specs)]
-    policies = [Policy.read(each) for each in objects]
+    policies = [PolicyObject.read(each) for each in objects]
     about = [
         each.name
         for each in policies

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.enforcement.policies import CRDS, NOW, PAST, enforcement, exception
 from tests.laws import examples
-from webhook.enforcement import Policy, Vocabulary, contradictions, remarks_on
+from webhook.enforcement import PolicyObject, Vocabulary, contradictions, remarks_on
 from webhook.schema import load_crd
 
 DEFINITIONS = {crd.kind: crd for crd in (load_crd(yaml.safe_load(each.read_text())) for each in CRDS.glob("*.yaml"))}
@@ -48,14 +48,14 @@ BAD = [
 
 @pytest.mark.parametrize("obj", GOOD)
 def test_a_good_policy_is_read_and_its_definition_accepts_it(obj):
-    assert Policy.read(obj).name == obj["metadata"]["name"]
+    assert PolicyObject.read(obj).name == obj["metadata"]["name"]
     assert errors(obj) == []
 
 
 @pytest.mark.parametrize(("obj", "text"), BAD, ids=[text for _, text in BAD])
 def test_a_bad_policy_is_refused_with_the_field_and_by_its_definition_too(obj, text):
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the text is compared
-        Policy.read(obj)
+        PolicyObject.read(obj)
     assert text in str(caught.value)
     assert errors(obj) != []
 
@@ -78,7 +78,7 @@ FIELDS = ["action", "codes", "apis", "kinds", "namespaces", "names", "namespaceS
 def test_no_value_of_any_type_raises_anything_else(obj, changes, metadata):
     for each in ({**obj, "spec": {**obj["spec"], **changes}}, {**obj, "spec": metadata}, {**obj, "metadata": metadata}):
         with contextlib.suppress(ValueError):
-            Policy.read(each)
+            PolicyObject.read(each)
 
 
 ODD = [
@@ -96,13 +96,13 @@ ODD = [
 
 @pytest.mark.parametrize(("obj", "text"), ODD, ids=[text for _, text in ODD])
 def test_odd_words_are_remarked_on(obj, text):
-    (remark,) = remarks_on(Policy.read(obj), WORDS, NOW)
+    (remark,) = remarks_on(PolicyObject.read(obj), WORDS, NOW)
     assert text in str(remark)
 
 
 @pytest.mark.parametrize("obj", GOOD)
 def test_of_good_words_nothing_is_said(obj):
-    assert [*remarks_on(Policy.read(obj), WORDS, NOW)] == []
+    assert [*remarks_on(PolicyObject.read(obj), WORDS, NOW)] == []
 
 
 def test_policies_that_contradict_are_named_once():
@@ -111,6 +111,6 @@ def test_policies_that_contradict_are_named_once():
         enforcement("b", action="deny", codes=["LK305", "LK205"]),
     ]
     policies += [enforcement("c", action="warn", codes=["LK205"], namespaces=["a"])]  # more specific: no contradiction
-    (remark,) = contradictions(map(Policy.read, policies))
+    (remark,) = contradictions(map(PolicyObject.read, policies))
     text = "Enforcement a says audit of LK305 for the same objects: the stricter of both counts"
     assert str(remark) == f"Enforcement b: spec.action: {text}"

@@ -136,7 +136,7 @@ class Informer:
     @property
     def denied(self) -> bool:
         """Whether the right to read the kind is missing."""
-        return any(each.denied for each in self._reflectors)
+        return any(reflector.denied for reflector in self._reflectors)
 
     def follows(self, key: Key) -> bool:
         """Whether an object of the kind is in memory if it exists."""

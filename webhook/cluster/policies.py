@@ -5,27 +5,25 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from webhook.cluster.api import Reader
 from webhook.cluster.informer import Following, Informer, join
 from webhook.cluster.view import APIResource, Key, Kind
+from webhook.enforcement import ENFORCEMENT, EXCEPTION, GROUP, VERSION, Degrees, PolicyMemory
 
 log = logging.getLogger("modelgate")
 
-GROUP: Final = "modelgate.dev"
-KINDS: Final = (Kind(GROUP, "Enforcement"), Kind(GROUP, "PolicyException"))
-VERSION: Final = "v1alpha1"
-
-_NAMESPACE: Final = Kind("", "Namespace")
+KINDS: Final = (Kind(GROUP, ENFORCEMENT), Kind(GROUP, EXCEPTION))
+NAMESPACE: Final = Kind("", "Namespace")
 
 
 class FollowedPolicies:
     """Follows both kinds from :meth:`start` to :meth:`stop`, and namespaces as soon as one of them is installed.
 
     ``changed`` is called at each change, in any thread. ``heard`` is as that of :class:`Following`: whoever follows the
-    definitions calls :meth:`appeared` with the name of each that changes.
+    definitions calls :meth:`appeared` with the name of each that changes. ``memory`` has the policies that were read.
     """
 
     def __init__(
@@ -35,7 +33,8 @@ class FollowedPolicies:
         labelled = Following(version="v1", reduce=_labelled, listener=self._tell)
         following = Following(version=VERSION, heard=heard, listener=self._tell)
         self._policies = [Informer(api, kind, following=following) for kind in KINDS]
-        self._namespaces = Informer(api, _NAMESPACE, following=labelled)
+        self._namespaces = Informer(api, NAMESPACE, following=labelled)
+        self.memory = PolicyMemory()
         self._threads: list[threading.Thread] = []
         self._labels_followed = False
         self._stopped = False
@@ -71,21 +70,24 @@ class FollowedPolicies:
             self._labels_followed = True
             self._run(self._namespaces)
         followed = [*self._policies, *([self._namespaces] if self._labels_followed else ())]
-        waiting = (each for each in followed if not each.synced and not each.denied)
-        return next((each.unready(math.inf) for each in waiting), "")
+        waiting = (informer for informer in followed if not informer.synced and not informer.denied)
+        return next((informer.unready(math.inf) for informer in waiting), "")
 
     def denied(self) -> str:
         """What may not be read; empty if all may."""
         followed = (*self._policies, *([self._namespaces] if self._labels_followed else ()))
-        return "; ".join(each.unready(math.inf) for each in followed if each.denied)
+        return "; ".join(informer.unready(math.inf) for informer in followed if informer.denied)
+
+    def degrees(self, now: float) -> Degrees:
+        """What is in force at a time, in seconds since the Unix epoch. ``memory`` has what cannot be read."""
+        self.memory.take(self.objects())
+        namespaces = self._namespaces.store.list(None)
+        labels = {obj["metadata"]["name"]: obj["metadata"]["labels"] for obj in namespaces}
+        return Degrees.of(self.memory.policies, labels, now)
 
     def objects(self) -> list[dict[str, Any]]:
         """All Enforcements and PolicyExceptions."""
         return [obj for informer in self._policies for obj in informer.store.list(None)]
-
-    def labels(self) -> Mapping[str, Mapping[str, str]]:
-        """The labels of all namespaces."""
-        return {obj["metadata"]["name"]: obj["metadata"]["labels"] for obj in self._namespaces.store.list(None)}
 
     def _tell(self, _kind: Kind, _key: Key, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
         """Tell of a change that counts: of a namespace, only that of its labels."""

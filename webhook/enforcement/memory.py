@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from webhook.enforcement.policy import Policy
+from webhook.enforcement.policy import PolicyObject
 
 _SHOWN: Final = 3
 """Problems that are named: a definition that was changed may spoil all objects at once."""
@@ -15,7 +15,7 @@ class _Held(NamedTuple):
     """What was read of an object of a ``version``; the policy is the last good one, None if there was none."""
 
     version: object
-    policy: Policy | None
+    policy: PolicyObject | None
     problem: str
 
 
@@ -35,7 +35,7 @@ class PolicyMemory:
             self._held[key] = held if held is not None and held.version == version else _read(obj, version, held)
 
     @property
-    def policies(self) -> tuple[Policy, ...]:
+    def policies(self) -> tuple[PolicyObject, ...]:
         return tuple(held.policy for held in self._held.values() if held.policy is not None)
 
     @property
@@ -53,7 +53,7 @@ class PolicyMemory:
 
 def _read(obj: Mapping[str, Any], version: object, before: _Held | None) -> _Held:
     try:
-        return _Held(version, Policy.read(obj), "")
+        return _Held(version, PolicyObject.read(obj), "")
     except ValueError as error:
         last = None if before is None else before.policy
         what = "its last good state stays in force" if last else "it is not in force"

@@ -13,12 +13,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
+from webhook.enforcement.names import ENFORCEMENT, EXCEPTION
 from webhook.golang.errors import GoError
 from webhook.golang.time import parse
-
-GROUP: Final = "modelgate.dev"
-ENFORCEMENT: Final = "Enforcement"
-EXCEPTION: Final = "PolicyException"
 
 ALL: Final = "*"
 
@@ -30,7 +27,7 @@ _NAMED: Final = ("apis", "kinds", "namespaces", "names")
 """Fields that are lists of names."""
 
 
-class Action(StrEnum):
+class Degree(StrEnum):
     """What comes of a finding, the strictest first: ``deny`` refuses the object, ``warn`` tells its user, ``audit``
     only notes it, and a rule that is ``off`` is not run.
     """
@@ -41,7 +38,7 @@ class Action(StrEnum):
     OFF = "off"
 
 
-class Requirement(NamedTuple):
+class LabelRequirement(NamedTuple):
     """One requirement of a label selector."""
 
     key: str
@@ -55,7 +52,7 @@ class Requirement(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class PolicyObject:
     """An Enforcement, or, without ``action``, a PolicyException.
 
     ``codes`` are codes of rules, or groups of them that end in ``*``. An empty ``apis``, ``kinds``, ``namespaces`` or
@@ -64,13 +61,13 @@ class Policy:
     """
 
     name: str
-    action: Action | None
+    action: Degree | None
     codes: tuple[str, ...] = (ALL,)
     apis: frozenset[str] = frozenset()
     kinds: frozenset[str] = frozenset()
     namespaces: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
-    selector: tuple[Requirement, ...] | None = None
+    selector: tuple[LabelRequirement, ...] | None = None
     since: float = -math.inf
     until: float = math.inf
     reason: str = ""
@@ -86,7 +83,7 @@ class Policy:
         return self.since <= now < self.until
 
     @classmethod
-    def read(cls, obj: Mapping[str, Any]) -> Policy:
+    def read(cls, obj: Mapping[str, Any]) -> PolicyObject:
         """The policy that an object states.
 
         Raises:
@@ -94,7 +91,7 @@ class Policy:
         """
         spec = _mapping(obj.get("spec"), "spec")
         exempts = obj.get("kind") == EXCEPTION
-        named = {each: frozenset(_texts(spec.get(each), f"spec.{each}")) for each in _NAMED}
+        named = {field: frozenset(_texts(spec.get(field), f"spec.{field}")) for field in _NAMED}
         policy = cls(
             _text(_mapping(obj.get("metadata"), "metadata").get("name"), "metadata.name"),
             None if exempts else _action(spec.get("action")),
@@ -109,15 +106,15 @@ class Policy:
         return policy
 
 
-def _check(policy: Policy) -> None:
+def _check(policy: PolicyObject) -> None:
     """Refuse what the rules of the definitions refuse.
 
     Raises:
-        ValueError: as :meth:`Policy.read`.
+        ValueError: as :meth:`PolicyObject.read`.
     """
     if policy.namespaces and policy.selector is not None:
         raise ValueError("spec: namespaces and namespaceSelector exclude each other")
-    if policy.action in {None, Action.OFF} and ALL in policy.codes:
+    if policy.action in {None, Degree.OFF} and ALL in policy.codes:
         raise ValueError(f"spec.codes: {'off' if policy.action else 'an exception'} needs codes other than *")
     if policy.action is None and not (policy.names or policy.namespaces or policy.selector is not None):
         raise ValueError("spec: an exception needs names, namespaces or namespaceSelector")
@@ -134,32 +131,31 @@ def _codes(value: Any, *, exempts: bool) -> tuple[str, ...]:
     return tuple(codes) or (ALL,)
 
 
-def _action(value: Any) -> Action:
-    if not isinstance(value, str) or value not in set(Action):
-        raise ValueError(f"spec.action: must be {', '.join(Action)}")
-    return Action(value)
+def _action(value: Any) -> Degree:
+    if not isinstance(value, str) or value not in set(Degree):
+        raise ValueError(f"spec.action: must be {', '.join(Degree)}")
+    return Degree(value)
 
 
-def _selector(value: Any) -> tuple[Requirement, ...] | None:
+def _selector(value: Any) -> tuple[LabelRequirement, ...] | None:
     if value is None:
         return None
     at = "spec.namespaceSelector"
     labels = _mapping(_mapping(value, at).get("matchLabels") or {}, f"{at}.matchLabels")
-    wanted = [
-        Requirement(_text(key, at), "In", frozenset(_texts([text], at, empty=True))) for key, text in labels.items()
-    ]
+    values = {key: frozenset(_texts([text], at, empty=True)) for key, text in labels.items()}
+    wanted = [LabelRequirement(_text(key, at), "In", texts) for key, texts in values.items()]
     expressions = value.get("matchExpressions") or []
     if not isinstance(expressions, list):
         raise ValueError(f"{at}.matchExpressions: must be a list")  # noqa: TRY004 - as below
-    return (*wanted, *(_requirement(each, f"{at}.matchExpressions") for each in expressions))
+    return (*wanted, *(_requirement(expression, f"{at}.matchExpressions") for expression in expressions))
 
 
-def _requirement(value: Any, at: str) -> Requirement:
+def _requirement(value: Any, at: str) -> LabelRequirement:
     written = _mapping(value, at)
     operator, values = written.get("operator"), frozenset(_texts(written.get("values"), f"{at}.values", empty=True))
     if not isinstance(operator, str) or operator not in _OPERATORS or _OPERATORS[operator] != bool(values):
         raise ValueError(f"{at}: In and NotIn need values; Exists and DoesNotExist have none")
-    return Requirement(_text(written.get("key"), f"{at}.key"), operator, values)
+    return LabelRequirement(_text(written.get("key"), f"{at}.key"), operator, values)
 
 
 def _time(value: Any, at: str, otherwise: float | None) -> float:
@@ -183,7 +179,7 @@ def _texts(value: Any, at: str, *, empty: bool = False) -> list[str]:
         return []
     if not isinstance(value, list):
         raise ValueError(f"{at}: must be a list")  # noqa: TRY004 - as above
-    return [each if each == "" and empty else _text(each, at) for each in value]
+    return [text if text == "" and empty else _text(text, at) for text in value]
 
 
 def _text(value: Any, at: str) -> str:

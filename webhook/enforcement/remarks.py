@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
-from webhook.enforcement.policy import ALL, Policy
+from webhook.enforcement.codes import similar
+from webhook.enforcement.policy import ALL, PolicyObject
 
 _DEFAULT: Final = "1"
 """The digit of codes of defaults, which refuse nothing."""
@@ -20,10 +21,10 @@ class Vocabulary(NamedTuple):
     kinds: Collection[str]
 
 
-class Remark(NamedTuple):
+class Oddity(NamedTuple):
     """What is odd about one policy, at a field of it."""
 
-    policy: Policy
+    policy: PolicyObject
     field: str
     text: str
 
@@ -31,40 +32,41 @@ class Remark(NamedTuple):
         return f"{self.policy}: {self.field}: {self.text}"
 
 
-def remarks_on(policy: Policy, words: Vocabulary, now: float) -> Iterator[Remark]:
+def remarks_on(policy: PolicyObject, words: Vocabulary, now: float) -> Iterator[Oddity]:
     """What is odd about a policy by itself."""
     for code in policy.codes:
         if text := _about_code(code, words.codes):
-            yield Remark(policy, "spec.codes", text)
-    for field, written, known in (("apis", policy.apis, words.apis), ("kinds", policy.kinds, words.kinds)):
-        for word in sorted(written - set(known)):
+            yield Oddity(policy, "spec.codes", text)
+    for field, written, words_of in (("apis", policy.apis, words.apis), ("kinds", policy.kinds, words.kinds)):
+        for word in sorted(written - set(words_of)):
             noun = "an API with rules" if field == "apis" else "a kind with rules"
-            yield Remark(policy, f"spec.{field}", f'"{word}" is not {noun}{_meant(word, known)}')
+            near = get_close_matches(word, sorted(words_of), 2)
+            yield Oddity(policy, f"spec.{field}", f'"{word}" is not {noun}{_meant(near)}')
     if policy.until <= now:
-        yield Remark(policy, "spec.until", "is in the past: this exception has ended, and nothing is excepted")
+        yield Oddity(policy, "spec.until", "is in the past: this exception has ended, and nothing is excepted")
 
 
-def contradictions(policies: Iterable[Policy]) -> Iterator[Remark]:
+def contradictions(policies: Iterable[PolicyObject]) -> Iterator[Oddity]:
     """The Enforcements that are about the same findings with different actions; the strictest counts."""
-    first = dict[object, Policy]()
-    for policy in sorted((each for each in policies if each.action is not None), key=lambda each: each.name):
+    first = dict[object, PolicyObject]()
+    for policy in sorted((policy for policy in policies if policy.action is not None), key=lambda policy: policy.name):
         for code in policy.codes:
             about = (code, policy.apis, policy.kinds, policy.namespaces, policy.names, policy.selector)
             other = first.setdefault(about, policy)
             if other.action is not policy.action:
                 text = f"{other} says {other.action} of {code} for the same objects: the stricter of both counts"
-                yield Remark(policy, "spec.action", text)
+                yield Oddity(policy, "spec.action", text)
 
 
-def _about_code(code: str, known: Collection[str]) -> str:
+def _about_code(code: str, codes: Collection[str]) -> str:
     """Why a code or group of codes says nothing; empty if it says something."""
     if code[2:3] == _DEFAULT:
         return f'"{code}" is about defaults, which refuse nothing: name rules, whose codes begin with 2, 3 or 4'
-    if code == ALL or code in known or (code.endswith(ALL) and any(each.startswith(code[:-1]) for each in known)):
+    if code == ALL or code in codes or (code.endswith(ALL) and any(one.startswith(code[:-1]) for one in codes)):
         return ""
-    return f'"{code}" is not a code of a rule{_meant(code, known)}'
+    near = similar(code, codes) if not code.endswith(ALL) else []
+    return f'"{code}" is not a code of a rule{_meant(near)}'
 
 
-def _meant(word: str, known: Collection[str]) -> str:
-    near = get_close_matches(word, sorted(known), 2, cutoff=0.6)
+def _meant(near: Collection[str]) -> str:
     return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -138,5 +138,5 @@ def _audit(
     if aside:
         audit["aside"] = ",".join(aside)
     if muted:
-        audit["muted"] = ",".join(dict.fromkeys(f"{each.finding.code}={each.action}/{each.by}" for each in muted))
+        audit["muted"] = ",".join(dict.fromkeys(f"{finding.code}={action}/{by}" for finding, action, by in muted))
     return audit

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from webhook.admission import Request
 from webhook.cel import RUNTIME_BUDGET
-from webhook.enforcement import Degrees
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.ground.budget import STEPS, Budget
 from webhook.policy import Profile
 
 if TYPE_CHECKING:  # a server without such policies does not load the language of their documents
+    from webhook.enforcement import Degrees
     from webhook.vap import AdmissionContext, NativePolicies, PolicyResponse
 
 NAMESPACE: Final = "default"

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from webhook import catalog as catalogs  # what compares definitions is loaded when it is first used
+from webhook import enforcement
 from webhook.admission import GroupVersionKind, group_version
 from webhook.admission.stamp import Stamp
 from webhook.catalog import Catalog, InForce, KnownKind, groups_of
 from webhook.cluster import APIResource
-from webhook.enforcement import Degrees, Vocabulary
 from webhook.engine.options import DEFAULT_OPTIONS, Options
 from webhook.engine.pods import POD_CODES
 from webhook.facts.settings import Settings
@@ -20,6 +20,7 @@ from webhook.schema import CRD
 
 if TYPE_CHECKING:  # the language of native policies takes 80 ms
     from webhook.catalog import Deviation
+    from webhook.enforcement import Degrees, Vocabulary
     from webhook.engine.context import Offline
     from webhook.engine.policyset import PolicySet
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:  # the language of native policies takes 80 ms
 def vocabulary(catalog: Catalog) -> Vocabulary:
     """The words that Enforcements and PolicyExceptions can use of a catalog."""
     kinds = frozenset(gvk.kind for gvk in catalog.kinds)
-    return Vocabulary(catalog.codes() | {*POD_CODES}, frozenset(catalog.packs), kinds)
+    return enforcement.Vocabulary(catalog.codes() | {*POD_CODES}, frozenset(catalog.packs), kinds)
 
 
 @dataclass(frozen=True, slots=True)

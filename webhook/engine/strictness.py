@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from webhook import enforcement
 from webhook.admission import Muted, Warn
-from webhook.enforcement import Action, Place
 from webhook.policy import Profile
+
+if TYPE_CHECKING:
+    from webhook.enforcement import ObjectPlace
 
 EXEMPT: Final = "except"
 """What comes of a finding that a PolicyException is about."""
@@ -19,16 +22,16 @@ class Strictness(NamedTuple):
     """
 
     profile: Profile
-    place: Place | None = None
+    place: ObjectPlace | None = None
 
     @classmethod
-    def at(cls, profile: Profile, place: Place) -> Strictness:
+    def at(cls, profile: Profile, place: ObjectPlace) -> Strictness:
         return cls(Profile.STRICT if place.is_strict else profile, place)
 
     def is_off(self, code: str) -> bool:
         """Whether the rule is not to be run."""
         policy = None if self.place is None else self.place.policy(code)
-        return policy is not None and policy.action is Action.OFF
+        return policy is not None and policy.action is enforcement.Degree.OFF
 
     def denies(self, code: str, denied_by: Collection[Profile]) -> bool:
         """Whether a finding of a rule refuses the object; ``denied_by`` are the profiles under which it does.
@@ -39,9 +42,9 @@ class Strictness(NamedTuple):
         policy = None if self.place is None else self.place.policy(code)
         if self.place is None or policy is None:
             return by_profile
-        if policy.action in {Action.WARN, Action.AUDIT}:
+        if policy.action in {enforcement.Degree.WARN, enforcement.Degree.AUDIT}:
             return by_profile and self.place.is_strict
-        return policy.action is Action.DENY
+        return policy.action is enforcement.Degree.DENY
 
     def heard(self, warnings: Iterable[Warn]) -> tuple[tuple[Warn, ...], tuple[Muted, ...]]:
         """The warnings that a user gets, and those that a policy keeps from him."""
@@ -50,11 +53,11 @@ class Strictness(NamedTuple):
         heard, muted = list[Warn](), list[Muted]()
         for warning in warnings:
             policy = self.place.policy(warning.code) if warning.code else None
-            if policy is None or policy.action in {Action.DENY, Action.WARN}:
+            if policy is None or policy.action in {enforcement.Degree.DENY, enforcement.Degree.WARN}:
                 heard.append(warning)
             elif policy.action is None:
                 muted.append(Muted(warning, EXEMPT, policy.name))
-            elif policy.action is Action.AUDIT and self.place.is_strict:
+            elif policy.action is enforcement.Degree.AUDIT and self.place.is_strict:
                 heard.append(warning)
             else:
                 muted.append(Muted(warning, policy.action.value, policy.name))

@@ -23,6 +23,7 @@ from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import UNSEEN, Native, Options
 from webhook.facts.nodes import namespace_of
 from webhook.library.apiserver import Definitions
+from webhook.library.enforcement import degrees_of, is_policy, odd_words, own_definitions, remarks_about
 from webhook.library.review import (
     NOTHING_STORED,
     Key,
@@ -41,7 +42,17 @@ from webhook.manifests.files import Contents
 if TYPE_CHECKING:
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["Judge", "Judges", "Nearby", "Surroundings", "updated"]
+__all__ = [
+    "Judge",
+    "Judges",
+    "Nearby",
+    "Surroundings",
+    "degrees_of",
+    "is_policy",
+    "own_definitions",
+    "remarks_about",
+    "updated",
+]
 
 _MISSING: Final = re.compile(rf"(?P<what>(?P<noun>\w+) (?P<name>\S+)) {re.escape(UNSEEN)}")
 _KNOWN: Final = UNSEEN.partition(";")[0]
@@ -138,8 +149,11 @@ class Judge:
     strict_kinds: bool = False
 
     def review(self, document: Document) -> ReviewedManifest:
-        found = review(document, self.catalog, self.view, self.options, self.stored, strict_kinds=self.strict_kinds)
-        return replace(found, validation=self.nearby.told(found.validation, namespace_of(document.value) or "default"))
+        reviewed = review(document, self.catalog, self.view, self.options, self.stored, strict_kinds=self.strict_kinds)
+        decision = self.nearby.told(reviewed.validation, namespace_of(document.value) or "default")
+        if is_policy(document.value):
+            decision = replace(decision, warnings=(*decision.warnings, *odd_words(document.value, self.catalog)))
+        return replace(reviewed, validation=decision)
 
 
 class Judges:

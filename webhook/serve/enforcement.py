@@ -12,7 +12,7 @@ from typing import Final
 
 from webhook.admission.errors import NotReady
 from webhook.cluster import FollowedPolicies, Reader, join
-from webhook.enforcement import Degrees, PolicyMemory, contradictions, remarks_on
+from webhook.enforcement import contradictions, remarks_on
 from webhook.engine import vocabulary
 from webhook.serve.gate import Gate
 
@@ -55,10 +55,9 @@ class EnforcedPolicies:
         self._connect = connect
         self._heard = heard
         self._clock = clock
-        self._memory = PolicyMemory()
         self._followed: FollowedPolicies | None = None
         self._trouble = "Enforcements and PolicyExceptions are not read yet"
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
         self._due = threading.Event()
         self._stop = threading.Event()
 
@@ -106,8 +105,7 @@ class EnforcedPolicies:
             self._trouble = self._trouble and f"Enforcements and PolicyExceptions are not read yet: {why}"
             return SOON
         now = self._clock()
-        self._memory.take(followed.objects())
-        degrees = Degrees.of(self._memory.policies, followed.labels(), now)
+        degrees = followed.degrees(now)
         self._gate.enforce(degrees)
         self._trouble = ""
         self._tell(followed, now)
@@ -115,25 +113,25 @@ class EnforcedPolicies:
 
     def _tell(self, followed: FollowedPolicies, now: float) -> None:
         """Say what cannot be read, and what is odd, each once."""
-        if trouble := "; ".join(filter(None, [followed.denied(), self._memory.trouble])):
+        if trouble := "; ".join(filter(None, [followed.denied(), followed.memory.trouble])):
             if trouble not in self._gate.readiness.refused:
                 log.error("%s", trouble)
                 self._gate.report("EnforcementRefused", trouble)
             self._gate.refuse(PART, trouble)
         else:
             self._gate.accept(PART)
-        self._gate.metrics.policies_refused.set(len(self._memory.problems))
+        self._gate.metrics.policies_refused.set(len(followed.memory.problems))
         catalog = self._gate.state.catalog
         if catalog is None:
             return
         words = vocabulary(catalog)
-        odd = {str(each) for policy in self._memory.policies for each in remarks_on(policy, words, now)}
-        odd |= {str(each) for each in contradictions(self._memory.policies)}
+        odd = {str(remark) for policy in followed.memory.policies for remark in remarks_on(policy, words, now)}
+        odd |= {str(remark) for remark in contradictions(followed.memory.policies)}
         self._gate.metrics.policies_odd.set(len(odd))
-        for text in sorted(odd - self._said):
+        for text in sorted(odd - self._logged):
             log.warning("%s", text)
             self._gate.report("EnforcementOdd", text)
-        self._said = odd
+        self._logged = odd
 
     def _end(self, keeper: threading.Thread) -> None:
         self._stop.set()

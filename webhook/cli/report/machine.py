@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from webhook.admission import one_line
+from webhook.admission import Muted, one_line
 from webhook.admission.errors import Problem
 from webhook.cli.output import inert, inert_json
 from webhook.cli.report.report import Report, rule_page
@@ -74,6 +74,18 @@ def _object(each: Verdict, docs: str) -> dict[str, Any]:
         **({"judgedAs": _basis(each.judged_as)} if each.judged_as else {}),
         "findings": [_finding(found, docs) for found in each.findings],
         "changes": [_change(change) for change in each.filled],
+        **({"muted": [_muted(finding) for finding in each.muted]} if each.muted else {}),
+    }
+
+
+def _muted(muted: Muted) -> dict[str, str]:
+    finding = muted.finding
+    return {
+        "code": finding.code,
+        "field": finding.field,
+        "message": finding.message,
+        "action": muted.action,
+        "by": muted.by,
     }
 
 

@@ -216,8 +216,8 @@ class Gate:
             self.metrics.enforced.labels(kind).set(count)
         self.metrics.enforcement.clear()
         self.metrics.enforcement.labels(degrees.digest).set(1)
-        told = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-        log.info("enforcement %s: %s, %d strict namespaces", degrees.digest, told, len(degrees.strict))
+        numbers = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+        log.info("enforcement %s: %s, %d strict namespaces", degrees.digest, numbers, len(degrees.strict))
 
     def _tell_policies(self, _old: State, new: State) -> None:
         """Log and count a set of admission policies."""

@@ -121,7 +121,7 @@ def judge(
     exceptions: tuple[tuple[str], ...] = ()
     if decision.causes or decision.warnings or decision.muted:
         findings = _findings(decision)
-        exceptions = tuple((each.by,) for each in decision.muted if each.action == EXEMPT)
+        exceptions = tuple((by,) for _, action, by in decision.muted if action == EXEMPT)
     return Judgement(kind, operation, outcome, reply, (), findings, exceptions, noted, made=(request, decision))
 
 
@@ -187,7 +187,7 @@ def _decided(
 def _findings(decision: Decision) -> tuple[tuple[str, str], ...]:
     denied = [(label, "deny") for cause in decision.causes for label in cause.labels]
     warned = [(warning.label, "warn") for warning in decision.warnings]
-    return (*denied, *warned, *[(each.finding.label, each.action) for each in decision.muted])
+    return (*denied, *warned, *[(finding.label, action) for finding, action, _ in decision.muted])
 
 
 def _code(cause: Cause) -> str:
