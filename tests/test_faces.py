@@ -63,6 +63,7 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.engine.context": "loads the language of native policies",
         "webhook.engine.policyset": "loads the language of native policies",
     },
+    "webhook.enforcement": {},
     "webhook.facts": {
         "webhook.facts.aim": "the algorithms of an API, which its projection follows",
         "webhook.facts.llmkube": "as it",

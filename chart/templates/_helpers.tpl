@@ -338,6 +338,18 @@ ipFamilies: {{ toJson . }}
 {{ include "modelgate.definitions" . }}
 {{- end -}}
 
+{{/* Rights: how strict the rules are. */}}
+{{- define "modelgate.strictness" -}}
+# How strict the rules are for which objects, if these kinds are installed, and the labels of namespaces that they select.
+# Both pods only read them: who may write them is the administrator's choice.
+- apiGroups: [modelgate.dev]
+  resources: [enforcements, policyexceptions]
+  verbs: [list, watch]
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [list, watch]
+{{- end -}}
+
 {{/* Rights: what the user's policies read, if there are any. */}}
 {{- define "modelgate.asks" -}}
 {{- if include "modelgate.policies" . }}

@@ -65,6 +65,7 @@
   resources: [storageclasses]
   verbs: [get, list, watch]
 {{ include "modelgate.definitions" . }}
+{{ include "modelgate.strictness" . }}
 {{- with include "modelgate.asks" . }}
 {{ . }}
 {{- end }}

@@ -25,7 +25,17 @@ from webhook.cluster import Kind
 from webhook.engine import Options, Ruling
 from webhook.facts import COMPARISONS
 from webhook.library.apiserver import is_definition, kind_of, placed, read_definitions
-from webhook.library.judge import Judge, Judges, Surroundings, native_policies, updated
+from webhook.library.judge import (
+    Judge,
+    Judges,
+    Surroundings,
+    degrees_of,
+    is_policy,
+    native_policies,
+    own_definitions,
+    remarks_about,
+    updated,
+)
 from webhook.library.kinds import concerns
 from webhook.library.review import ReviewedManifest
 from webhook.library.rulings import Deployed, Moved, Rulings
@@ -88,14 +98,16 @@ def outcomes(options: argparse.Namespace, files: ReadFiles | None = None) -> Out
     """
     loaded = Ruling.of(_strictness(options), options.packs)
     files = files or ReadFiles.read(options, loaded)
-    given = files.counted()
+    given, loaded = files.counted(), loaded.by_degrees(degrees_of(files.there))
     defining = (files.crds, files.there, given.documents, files.before.documents)
     crds, there, among, before = replaced(options.instead, loaded.shipped, *defining)
     decided = deciding(options, crds, there, among, before, loaded.shipped)
     definitions = [each.value for each in decided.documents]
+    own = own_definitions() if any(is_policy(document.value) for document in among) else ()
 
     def complete(ruling: Ruling) -> Ruling:
-        return ruling.under(definitions, trusted=False).extended(decided.checked.crds.values())
+        completed = ruling.under(definitions, trusted=False).extended(decided.checked.crds.values())
+        return completed.extended(own)
 
     trusted = options.commit is None and not options.untrusted
     rulings = Rulings(loaded, complete, files.deployed, trusted=trusted)
@@ -115,10 +127,19 @@ def outcomes(options: argparse.Namespace, files: ReadFiles | None = None) -> Out
     _add_repeats(given, reviews, strict=options.strict)
     if not any(each.reviewed and _has_rules(each, options, judges) for each in reviews):
         given.problems += excluded(given, options)
+    pinned = files.pins.remarks if files.pins else []
+    enforced = remarks_about(loaded.options.degrees, loaded.catalog)
     deviations = _notable(rulings.deviations, decided.documents, given.documents)
     return Outcomes(
         [_explained(each, judges.of(each.document)) for each in reviews] if options.verbose else reviews,
-        [*decided.remarks, *deviations, *judges.remarks, *(files.pins.remarks if files.pins else ()), *rulings.remarks],
+        [
+            *decided.remarks,
+            *enforced,
+            *deviations,
+            *judges.remarks,
+            *pinned,
+            *rulings.remarks,
+        ],
         given,
         judges,
         files.settled,
@@ -265,6 +286,8 @@ def _defined_kinds(found: Iterable[Document]) -> Iterator[GroupVersionKind]:
 def _explained(outcome: ReviewedManifest, judge: Judge) -> ReviewedManifest:
     """The outcome with the rules that are left out of it, and the candidates for what was chosen, compared."""
     lines, gvk = list[str](), kind_of(outcome.document.value)
+    for finding, action, by in outcome.validation.muted:
+        lines.append(f"{finding}: counts for nothing: {action} by {by}")
     if codes := outcome.validation.audit.get("aside"):
         lines.append(f"rules not applied, because of values that Modelgate's own definition does not have: {codes}")
     compare = COMPARISONS.get(Kind(gvk.group, gvk.kind))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from webhook.cluster.api import JSON, ApiError, Reader, Unreachable, content_of
     from webhook.cluster.definitions import DEFINITIONS, Definitions, FollowedDefinitions
     from webhook.cluster.informer import Following, Listener, join
+    from webhook.cluster.policies import FollowedPolicies
     from webhook.cluster.readthrough import (
         AccessReview,
         ClusterAnswer,
@@ -41,6 +42,7 @@ __all__ = [
     "CountedView",
     "Definitions",
     "FollowedDefinitions",
+    "FollowedPolicies",
     "Following",
     "Key",
     "Kind",
@@ -67,6 +69,7 @@ _MODULES: Final = {
     **dict.fromkeys(("ApiError", "JSON", "Reader", "Unreachable", "content_of"), "api"),
     **dict.fromkeys(("DEFINITIONS", "Definitions", "FollowedDefinitions"), "definitions"),
     **dict.fromkeys(("Following", "Listener", "join"), "informer"),
+    "FollowedPolicies": "policies",
     **dict.fromkeys(
         (
             "AccessReview",

@@ -133,6 +133,11 @@ class Informer:
         reflectors = self._reflectors
         return all(each.listed.is_set() for each in reflectors) if reflectors else self._absent_at is not None
 
+    @property
+    def denied(self) -> bool:
+        """Whether the right to read the kind is missing."""
+        return any(reflector.denied for reflector in self._reflectors)
+
     def follows(self, key: Key) -> bool:
         """Whether an object of the kind is in memory if it exists."""
         here = not (self._namespaces and key.namespace) or key.namespace in self._namespaces

@@ -10,11 +10,13 @@ from webhook.engine.decisions import mutate, validate
 from webhook.engine.options import DEFAULT_OPTIONS, NAMESPACE, Native, Options
 from webhook.engine.pods import POD_CODES
 from webhook.engine.rules import UNSEEN
-from webhook.engine.ruling import Ruling
+from webhook.engine.ruling import Ruling, vocabulary
+from webhook.engine.strictness import EXEMPT
 
 __all__ = [
     "CHILD_CODES",
     "DEFAULT_OPTIONS",
+    "EXEMPT",
     "KUBERNETES_CODES",
     "NAMESPACE",
     "POD_CODES",
@@ -25,4 +27,5 @@ __all__ = [
     "described",
     "mutate",
     "validate",
+    "vocabulary",
 ]

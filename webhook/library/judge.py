@@ -23,6 +23,7 @@ from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import UNSEEN, Native, Options
 from webhook.facts.nodes import namespace_of
 from webhook.library.apiserver import Definitions
+from webhook.library.enforcement import degrees_of, is_policy, odd_words, own_definitions, remarks_about
 from webhook.library.review import (
     NOTHING_STORED,
     Key,
@@ -42,7 +43,19 @@ from webhook.manifests.files import Contents
 if TYPE_CHECKING:
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["Judge", "Judges", "Nearby", "Surroundings", "native", "native_policies", "updated"]
+__all__ = [
+    "Judge",
+    "Judges",
+    "Nearby",
+    "Surroundings",
+    "degrees_of",
+    "is_policy",
+    "native",
+    "native_policies",
+    "own_definitions",
+    "remarks_about",
+    "updated",
+]
 
 _MISSING: Final = re.compile(rf"(?P<what>(?P<noun>\w+) (?P<name>\S+)) {re.escape(UNSEEN)}")
 _KNOWN: Final = UNSEEN.partition(";")[0]
@@ -139,11 +152,12 @@ class Judge:
     strict_kinds: bool = False
 
     def review(self, document: Document) -> ReviewedManifest:
-        found = review(document, self.catalog, self.view, self.options, self.stored, strict_kinds=self.strict_kinds)
-        told = self.nearby.told(found.validation, namespace_of(document.value) or "default")
-        return replace(
-            found, validation=told, describe=partial(described, found, self.catalog, self.view, self.options)
-        )
+        reviewed = review(document, self.catalog, self.view, self.options, self.stored, strict_kinds=self.strict_kinds)
+        decision = self.nearby.told(reviewed.validation, namespace_of(document.value) or "default")
+        if is_policy(document.value):
+            decision = replace(decision, warnings=(*decision.warnings, *odd_words(document.value, self.catalog)))
+        describe = partial(described, reviewed, self.catalog, self.view, self.options)
+        return replace(reviewed, validation=decision, describe=describe)
 
 
 class Judges:

@@ -25,6 +25,7 @@ from webhook.engine import Options
 from webhook.serve.app import ERRORS, Background, application, probes
 from webhook.serve.callers import Anyone, Callers, Certified, ClusterIssuer, Tokens, tokens_current
 from webhook.serve.direct import Direct
+from webhook.serve.enforcement import EnforcedPolicies
 from webhook.serve.faults import cluster_events
 from webhook.serve.gate import Gate
 from webhook.serve.http.answers import Answers, refusals
@@ -255,9 +256,13 @@ def _view(gate: Gate, settings: Settings) -> Iterator[Background]:
         gate.replace(live_view=view)
         gate.metrics.watch(view.freshness)
         yield view.running
-        installed = InstalledDefinitions(gate, functools.partial(reader, settings.view_kubeconfig), _settle)
-        gate.readiness.needs.append(installed.unready)
+        connect = functools.partial(reader, settings.view_kubeconfig)
+        installed = InstalledDefinitions(gate, connect, _settle)
+        enforced = EnforcedPolicies(gate, connect, installed.silence)
+        installed.appeared = enforced.appeared
+        gate.readiness.needs += [installed.unready, enforced.unready]
         yield installed.following
+        yield enforced.following
 
 
 def _events(gate: Gate, settings: Settings) -> Iterator[Background]:

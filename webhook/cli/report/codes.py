@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from textwrap import fill
 from typing import Final
 
+from webhook import enforcement
 from webhook.admission.errors import Problem, SettingsError
 from webhook.catalog import built_in
 from webhook.engine import CHILD_CODES, POD_CODES
@@ -89,33 +90,11 @@ def all_codes(codes: Codes) -> frozenset[str]:
     return codes() | CODES.keys() | KUBERNETES.keys() | retired()
 
 
-_MOST: Final = 2
-"""Letters that may be wrong in a code, of which each has five."""
-
-
 def unknown(code: str, codes: Collection[str]) -> str:
-    """Say that a code does not exist, with those that differ in the fewest letters, the nearest numbers first."""
-    written = code.upper()[:20]
-    far = {each: _distance(written, each.upper()) for each in codes}
-    least = [each for each in far if far[each] == min(far.values()) <= _MOST]
-    near = sorted(least, key=lambda each: (abs(_number(each) - _number(written)), each))[:3]
+    """Say that a code does not exist, with those that it may be a typo of."""
+    near = enforcement.similar(code, codes)
     advice = f"did you mean {' or '.join(near)}?" if near else "`modelgate rule` lists all"
     return f"there is no rule {code}; {advice}"
-
-
-def _distance(one: str, other: str) -> int:
-    """The letters to add, remove or change to make one of the other: Levenshtein's distance."""
-    row = list(range(len(other) + 1))
-    for number, letter in enumerate(one, 1):
-        above, row = row, [number]
-        for place, each in enumerate(other):
-            row.append(min(row[-1] + 1, above[place + 1] + 1, above[place] + (letter != each)))
-    return row[-1]
-
-
-def _number(code: str) -> int:
-    """The number in a code, of which a written one may have too few or too many digits."""
-    return int(f"{''.join(filter(str.isdecimal, code))}000"[:3])
 
 
 def codes_in(text: str) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Unpack
 
@@ -14,6 +15,7 @@ from webhook.admission.errors import NotReady
 from webhook.admission.recent import RecentStamps
 from webhook.catalog import Catalog
 from webhook.cluster import MemoryView
+from webhook.enforcement import ENFORCEMENT, EXCEPTION, Degrees
 from webhook.engine import Options
 from webhook.serve.forked import Children
 from webhook.serve.gate.judgement import Judgement, is_large, judge
@@ -101,6 +103,14 @@ class Gate:
         """
         change = partial(State.replaced, definitions=definitions, installed=installed, absent=absent)
         self.renew(change, self._tell_catalog)
+
+    def enforce(self, degrees: Degrees) -> None:
+        """Judge by these Enforcements and PolicyExceptions from now on."""
+        current = self.state.options.degrees
+        if degrees.digest != current.digest if current else degrees:
+            self.renew(
+                lambda state: state.replaced(options=replace(state.options, degrees=degrees)), self._tell_degrees
+            )
 
     def use_policies(self, policies: PolicySet) -> None:
         """Evaluate these admission policies, too, from now on; a catalog must be loaded."""
@@ -210,6 +220,19 @@ class Gate:
                 self.metrics.releases.labels(api, each.name, each.by).set(1)
             if each != before.get(api) and api in catalog.in_force:
                 log.info("the rules of %s are those of %s (%s)", api, each, each.by)
+
+    def _tell_degrees(self, _old: State, new: State) -> None:
+        """Log and count the Enforcements and PolicyExceptions in force."""
+        degrees = new.options.degrees
+        assert degrees is not None
+        counts = Counter({ENFORCEMENT: 0, EXCEPTION: 0})
+        counts.update(policy.kind for policy in degrees.policies)
+        for kind, count in counts.items():
+            self.metrics.enforced.labels(kind).set(count)
+        self.metrics.enforcement.clear()
+        self.metrics.enforcement.labels(degrees.digest).set(1)
+        numbers = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+        log.info("enforcement %s: %s, %d strict namespaces", degrees.digest, numbers, len(degrees.strict))
 
     def _tell_policies(self, _old: State, new: State) -> None:
         """Log and count a set of admission policies."""

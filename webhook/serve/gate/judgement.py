@@ -12,7 +12,7 @@ from webhook.admission import Cause, Decision, GroupVersionKind, Request, review
 from webhook.admission.errors import Fault, ModelgateError, NotReady, RequestError, TooLarge, Unavailable
 from webhook.catalog import Catalog
 from webhook.cluster import ClusterAnswer, ClusterQuestion, RequestView
-from webhook.engine import Options
+from webhook.engine import EXEMPT, Options
 from webhook.serve.gate.state import Call, Stage, State
 from webhook.serve.noted import ANNOTATION, Noted, decision_id, is_noted
 
@@ -42,10 +42,11 @@ OTHER: Final = "other"
 class Judgement(NamedTuple):
     """A reply, or the questions to answer first, or an error; and what to count and log. It can be pickled.
 
-    ``findings`` are pairs of a rule code and ``deny`` or ``warn``. ``noted`` is the decision for the log, None if it is
-    not logged, or for a kind that nothing covers. ``trace`` is the traceback of an unexpected error in another process.
-    ``uncovered`` is the kind, if no rule and no admission policy is about it.
-    ``made`` is what the reply was made of, in this process only.
+    ``findings`` are pairs of a rule code and what comes of it: ``deny``, ``warn``, ``audit`` or ``except``, and
+    ``exceptions`` the names of the PolicyExceptions that were used. ``noted`` is the decision for the log, None if it
+    is not logged, or for a kind that nothing covers. ``trace`` is the traceback of an unexpected error in another
+    process. ``uncovered`` is the kind, if no rule and no admission policy is about it. ``made`` is what the reply was
+    made of, in this process only.
     """
 
     kind: str
@@ -54,6 +55,7 @@ class Judgement(NamedTuple):
     reply: bytes = b""
     unread: tuple[ClusterQuestion, ...] = ()
     findings: tuple[tuple[str, str], ...] = ()
+    exceptions: tuple[tuple[str], ...] = ()
     noted: Noted | None = None
     error: Exception | None = None
     trace: str = ""
@@ -118,11 +120,13 @@ def judge(
             raise TooLarge(f"the reply of {len(reply)} bytes is over the limit of {REPLY_LIMIT} bytes")  # noqa: TRY301
     except Exception as error:  # noqa: BLE001 - the caller of the gate gets it
         return Judgement.failed(error, kind, operation)
-    findings = _findings(decision) if decision.causes or decision.warnings else ()
-    uncovered = None if is_covered or request.subresource else request.kind
-    return Judgement(
-        kind, operation, outcome, reply, (), findings, noted, uncovered=uncovered, made=(request, decision)
-    )
+    findings: tuple[tuple[str, str], ...] = ()
+    exceptions: tuple[tuple[str], ...] = ()
+    if decision.causes or decision.warnings or decision.muted:
+        findings = _findings(decision)
+        exceptions = tuple((by,) for _, action, by in decision.muted if action == EXEMPT)
+    uncovered, made = None if is_covered or request.subresource else request.kind, (request, decision)
+    return Judgement(kind, operation, outcome, reply, (), findings, exceptions, noted, uncovered=uncovered, made=made)
 
 
 def _traced(stage: Stage) -> tuple[Any, Any, Any]:
@@ -186,7 +190,8 @@ def _decided(
 
 def _findings(decision: Decision) -> tuple[tuple[str, str], ...]:
     denied = [(label, "deny") for cause in decision.causes for label in cause.labels]
-    return (*denied, *[(warning.label, "warn") for warning in decision.warnings])
+    warned = [(warning.label, "warn") for warning in decision.warnings]
+    return (*denied, *warned, *[(finding.label, action) for finding, action, _ in decision.muted])
 
 
 def _code(cause: Cause) -> str:
