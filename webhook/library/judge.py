@@ -8,10 +8,10 @@ or a name with a namespace, gets no hint.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -41,7 +41,7 @@ from webhook.manifests.files import Contents
 if TYPE_CHECKING:
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["Judge", "Judges", "Nearby", "Surroundings", "updated"]
+__all__ = ["Judge", "Judges", "Nearby", "Surroundings", "native_policies", "updated"]
 
 _MISSING: Final = re.compile(rf"(?P<what>(?P<noun>\w+) (?P<name>\S+)) {re.escape(UNSEEN)}")
 _KNOWN: Final = UNSEEN.partition(";")[0]
@@ -188,6 +188,18 @@ class Judges:
     def review(self, document: Document) -> ReviewedManifest:
         reviewed = self.of(document).review(document)
         return replace(reviewed, judged_as=self.rulings.judged_as(document)) if reviewed.reviewed else reviewed
+
+
+def native_policies(
+    folder: Path | Contents | None,
+) -> Callable[[Catalog, Sequence[dict[str, Any]]], Native | None] | None:
+    """What puts the admission policies of a folder over a catalog and all objects; None without a folder.
+
+    Raises:
+        CatalogError: one does not load, or there is none.
+    """
+    loaded = _policies(folder)
+    return None if loaded is None else partial(_native, loaded)
 
 
 def _policies(folder: Path | Contents | None) -> PolicySet | None:

@@ -1,0 +1,166 @@
+"""An editor as the server sees it: it speaks the protocol over pipes, and shares no code with the server."""
+
+import json
+import queue
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any, Self
+
+SECONDS = 60
+"""Until an answer counts as missing: this machine may be busy."""
+
+
+class Editor:
+    """One client with its own server. Positions are (line, column), from 0, in UTF-16."""
+
+    def __init__(self, folder: Path, *flags: str, capabilities: dict[str, Any] | None = None) -> None:
+        command = [sys.executable, "-m", "modelgate", "lsp", *flags]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder
+        )
+        self.folder = folder
+        self._answers: dict[int, dict[str, Any]] = {}
+        self._arrived: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._count = 0
+        self._versions: dict[str, int] = {}
+        self.findings: dict[str, list[dict[str, Any]]] = {}
+        self.published: dict[str, int | None] = {}
+        self.messages: list[str] = []
+        threading.Thread(target=self._listen, daemon=True).start()
+        threading.Thread(target=self._drain, daemon=True).start()
+        self.log = b""
+        self.can = self.ask(
+            "initialize",
+            processId=None,
+            rootUri=folder.as_uri(),
+            workspaceFolders=[{"uri": folder.as_uri(), "name": "w"}],
+            capabilities=capabilities or {"textDocument": {"rename": {"prepareSupport": True}}},
+        )["capabilities"]
+        self.tell("initialized")
+
+    def _drain(self) -> None:
+        for line in self.process.stderr:
+            self.log += line
+
+    def _listen(self) -> None:
+        stream = self.process.stdout
+        while header := stream.readline():
+            if header.lower().startswith(b"content-length:"):
+                length = int(header.split(b":")[1])
+            if header == b"\r\n":
+                self._arrived.put(json.loads(stream.read(length)))
+        self._arrived.put(None)
+
+    def raw(self, data: bytes) -> None:
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def send(self, message: Any) -> None:
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.raw(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    def tell(self, method: str, **params: Any) -> None:
+        self.send({"method": method, "params": params})
+
+    def ask(self, method: str, **params: Any) -> Any:
+        """The result of a request.
+
+        Raises:
+            Failed: it is an error.
+        """
+        self._count += 1
+        number = self._count
+        self.send({"id": number, "method": method, "params": params})
+        while number not in self._answers:
+            self._take()
+        answer = self._answers.pop(number)
+        if "error" in answer:
+            raise Failed(answer["error"]["message"])
+        return answer.get("result")
+
+    def _take(self) -> None:
+        message = self._arrived.get(timeout=SECONDS)
+        if message is None:
+            raise Closed(self.log.decode(errors="replace"))
+        if "method" not in message:
+            self._answers[message["id"]] = message
+        elif message["method"] == "textDocument/publishDiagnostics":
+            params = message["params"]
+            self.findings[params["uri"]] = params["diagnostics"]
+            self.published[params["uri"]] = params.get("version")
+        elif message["method"] == "window/showMessage":
+            self.messages.append(message["params"]["message"])
+        elif "id" in message:
+            self.send({"id": message["id"], "result": None})
+
+    def uri(self, name: str) -> str:
+        return (self.folder / name).as_uri()
+
+    def open(self, name: str, text: str | None = None) -> list[dict[str, Any]]:
+        """Open a file; return its findings."""
+        if text is None:
+            text = (self.folder / name).read_text()
+        self._versions[name] = 1
+        document = {"uri": self.uri(name), "languageId": "yaml", "version": 1, "text": text}
+        self.tell("textDocument/didOpen", textDocument=document)
+        return self.shown(name)
+
+    def type(self, name: str, text: str, start: tuple[int, int] | None = None, end: tuple[int, int] | None = None):
+        """Replace a range, or the whole text; return the findings."""
+        change: dict[str, Any] = {"text": text}
+        if start is not None:
+            change["range"] = between(start, end or start)
+        self._versions[name] += 1
+        document = {"uri": self.uri(name), "version": self._versions[name]}
+        self.tell("textDocument/didChange", textDocument=document, contentChanges=[change])
+        return self.shown(name)
+
+    def shown(self, name: str) -> list[dict[str, Any]]:
+        """The findings of the newest text of a file."""
+        while self.published.get(self.uri(name)) != self._versions[name]:
+            self._take()
+        return self.findings[self.uri(name)]
+
+    def forget(self, name: str) -> None:
+        """Wait for new findings of the same text."""
+        self.published.pop(self.uri(name), None)
+
+    def at(self, method: str, name: str, place: tuple[int, int], **more: Any) -> Any:
+        position = {"line": place[0], "character": place[1]}
+        return self.ask(f"textDocument/{method}", textDocument={"uri": self.uri(name)}, position=position, **more)
+
+    def whole(self, method: str, name: str, **more: Any) -> Any:
+        return self.ask(f"textDocument/{method}", textDocument={"uri": self.uri(name)}, **more)
+
+    def close(self) -> int:
+        """Leave as an editor does; return the exit code."""
+        self.ask("shutdown")
+        self.send({"method": "exit"})
+        return self.process.wait(SECONDS)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            stream.close()
+
+
+class Failed(Exception):
+    """The server answers with an error."""
+
+
+class Closed(Exception):
+    """The server has ended; the text is its log."""
+
+
+def between(start: tuple[int, int], end: tuple[int, int]) -> dict[str, Any]:
+    return {
+        "start": {"line": start[0], "character": start[1]},
+        "end": {"line": end[0], "character": end[1]},
+    }
