@@ -28,9 +28,10 @@ class Editor:
         self.findings: dict[str, list[dict[str, Any]]] = {}
         self.published: dict[str, int | None] = {}
         self.messages: list[str] = []
-        threading.Thread(target=self._listen, daemon=True).start()
-        threading.Thread(target=self._drain, daemon=True).start()
         self.log = b""
+        self._threads = [threading.Thread(target=each, daemon=True) for each in (self._listen, self._drain)]
+        for thread in self._threads:
+            thread.start()
         self.can = self.ask(
             "initialize",
             processId=None,
@@ -123,6 +124,25 @@ class Editor:
             self._take()
         return self.findings[self.uri(name)]
 
+    @property
+    def opened(self) -> list[str]:
+        return [*self._versions]
+
+    def shut(self, name: str) -> None:
+        """Close a file, and wait until its findings are gone."""
+        del self._versions[name]
+        self.tell("textDocument/didClose", textDocument={"uri": self.uri(name)})
+        self.findings.pop(self.uri(name), None)
+        while self.findings.get(self.uri(name)) != []:
+            self._take()
+        self.published.pop(self.uri(name), None)
+
+    def message(self) -> str:
+        """The next message to the user."""
+        while not self.messages:
+            self._take()
+        return self.messages.pop(0)
+
     def forget(self, name: str) -> None:
         """Wait for new findings of the same text."""
         self.published.pop(self.uri(name), None)
@@ -147,8 +167,11 @@ class Editor:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout):
-            stream.close()
+        for thread in self._threads:
+            thread.join(SECONDS)
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.stderr.close()
 
 
 class Failed(Exception):
@@ -164,3 +187,30 @@ def between(start: tuple[int, int], end: tuple[int, int]) -> dict[str, Any]:
         "start": {"line": start[0], "character": start[1]},
         "end": {"line": end[0], "character": end[1]},
     }
+
+
+def place_of(text: str, words: str, behind: int = 0) -> tuple[int, int]:
+    """The position of words in a text, and so many characters behind it."""
+    offset = text.index(words) + behind
+    line_start = text.rfind("\n", 0, offset) + 1
+    return text.count("\n", 0, offset), len(text[line_start:offset].encode("utf-16-le")) // 2
+
+
+def edited(text: str, edits: list[dict[str, Any]]) -> str:
+    """A text after edits, as an editor applies them."""
+    lines = text.split("\n")
+
+    def offset(place: dict[str, int]) -> int:
+        before = sum(len(line) + 1 for line in lines[: place["line"]])
+        line = lines[place["line"]] if place["line"] < len(lines) else ""
+        return before + len(line.encode("utf-16-le")[: 2 * place["character"]].decode("utf-16-le"))
+
+    for edit in sorted(edits, key=lambda edit: offset(edit["range"]["start"]), reverse=True):
+        start, end = offset(edit["range"]["start"]), offset(edit["range"]["end"])
+        text = text[:start] + edit["newText"] + text[end:]
+    return text
+
+
+def said(findings: list[dict[str, Any]]) -> list[tuple[int, int, str]]:
+    """The line, the severity (1: error, 2: warning) and the code of each finding."""
+    return [(each["range"]["start"]["line"], each["severity"], each["code"]) for each in findings]

@@ -70,11 +70,11 @@ def _document(source: str, workspace: Workspace, row: int, outline: Outline) -> 
 def _kinds(outline: Outline, catalog: Catalog) -> Iterable[str]:
     """The values of apiVersion and kind, each by the other one if that is written."""
     key = outline.path[0]
-    version, kind = outline.head.get("apiVersion", ""), outline.head.get("kind", "")
-    gvks = [gvk for gvk in catalog.kinds if (key == "kind" or gvk.kind == kind or not kind)]
-    if key == "apiVersion":
-        return sorted({f"{gvk.group}/{gvk.version}" for gvk in gvks})
-    return sorted({gvk.kind for gvk in gvks if version in {"", f"{gvk.group}/{gvk.version}"}})
+    pairs = {(f"{gvk.group}/{gvk.version}", gvk.kind) for gvk in catalog.kinds}
+    own, other = (0, 1) if key == "apiVersion" else (1, 0)
+    written = outline.head.get("kind" if key == "apiVersion" else "apiVersion", "")
+    fitting = {pair[own] for pair in pairs if pair[other] == written}
+    return sorted(fitting or {pair[own] for pair in pairs})
 
 
 def _of_kind(

@@ -11,6 +11,7 @@ from contextlib import suppress
 from threading import Event
 from typing import Any, Final, Protocol
 
+from pygls.exceptions import JsonRpcException
 from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 
 from webhook.lsp.server import ManifestServer
@@ -52,6 +53,15 @@ class _Bounded:
         return b""
 
 
+def _log_quietly() -> None:
+    """Log no refusal of a request: the client is told."""
+    logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_no_refusal)
+
+
+def _is_no_refusal(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], JsonRpcException))
+
+
 async def _converse(server: ManifestServer, reader: _Reader) -> None:
     """Answer until the client ends, or closes."""
     try:
@@ -63,6 +73,7 @@ async def _converse(server: ManifestServer, reader: _Reader) -> None:
 def serve_stdio(make: Callable[[], ManifestServer]) -> None:
     """Serve one client over standard input and output. What else is printed goes to standard error."""
     output, sys.stdout = sys.stdout.buffer, sys.stderr
+    _log_quietly()
     server = make()
     pool = ThreadPoolExecutor(1)
     server.protocol.set_writer(StdoutWriter(output))
@@ -72,6 +83,7 @@ def serve_stdio(make: Callable[[], ManifestServer]) -> None:
 
 def serve_tcp(make: Callable[[], ManifestServer], host: str, port: int, announce: Callable[[str], Any]) -> None:
     """Serve clients over TCP, one at a time: another one is turned away until the first has left."""
+    _log_quietly()
 
     async def listen() -> None:
         taken = asyncio.Lock()

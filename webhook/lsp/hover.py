@@ -28,7 +28,7 @@ def hover(cursor: Cursor, index: int, source: str, workspace: Workspace) -> str:
     """Markdown about a field of the object with this index in its file; "" if there is nothing to say."""
     verdict = workspace.verdicts(source)[index]
     kind = workspace.kind(verdict.document)
-    if cursor.path in ((), ("apiVersion",), ("kind",)):
+    if cursor.path in (("apiVersion",), ("kind",)):
         return "\n\n".join(_of_object(verdict, index, source, workspace)) if verdict.checked else ""
     parts = [*_findings(cursor, verdict, workspace)]
     if kind is not None:

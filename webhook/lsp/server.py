@@ -247,9 +247,10 @@ def _register_texts(server: ManifestServer) -> None:
         if placed is None or server.files is None:
             return None
         cursor, index, _ = placed
-        text = hover(cursor, index, server.source(uri), server.files)
+        is_within = cursor.is_key or cursor.value.is_scalar  # not between the fields of an object
+        text = hover(cursor, index, server.source(uri), server.files) if is_within else ""
         content = types.MarkupContent(types.MarkupKind.Markdown, text)
-        return types.Hover(content, server.lines(uri).spot(cursor.key)) if text and cursor.path else None
+        return types.Hover(content, server.lines(uri).spot(cursor.key)) if text else None
 
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
     def hinted(params: types.InlayHintParams) -> list[types.InlayHint]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
+from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import takewhile
 from typing import Final
@@ -18,6 +20,8 @@ from webhook.manifests.places import BREAK, Place, Spot
 __all__ = ["ENCODINGS", "Shift", "TextLines"]
 
 _EDITOR_BREAK: Final = re.compile(r"\r\n|\n|\r")
+_COMPARED: Final = 1_000
+"""Lines between the first and the last change that are compared: that may take the square of them."""
 ENCODINGS: Final = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 """The encodings in which an editor may count columns: their codec, and the bytes of a unit."""
 
@@ -85,22 +89,31 @@ class TextLines:
 
 
 class Shift:
-    """Which line of a text an earlier line has become: the lines before and behind all changes are the same."""
+    """Which line of a text an earlier line has become."""
 
     def __init__(self, before: str, now: str) -> None:
         old, new = BREAK.split(before), BREAK.split(now)
-        self._same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
-        most = min(len(old), len(new)) - self._same
-        backwards = zip(reversed(old), reversed(new), strict=False)
-        behind = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], backwards))
-        self._end = len(old) - min(behind, most)
-        self._moved = len(new) - len(old)
+        self._same = _alike(old, new)
+        behind = min(_alike(old[::-1], new[::-1]), min(len(old), len(new)) - self._same)
+        self._end, self._moved = len(old) - behind, len(new) - len(old)
+        middle = old[self._same : self._end], new[self._same : len(new) - behind]
+        is_short = max(map(len, middle)) <= _COMPARED
+        self._blocks = SequenceMatcher(None, *middle, autojunk=False).get_matching_blocks() if is_short else []
 
     def place(self, place: Place) -> Place:
-        """The place now; the first line that has changed, if the place was within the changes."""
+        """The place now; the first line that has changed, if the line of the place is not there any more."""
         line = place.line - 1
         if line < self._same:
             return place
         if line >= self._end:
             return Place(place.line + self._moved, place.column, place.end)
+        for start, new, size in self._blocks:
+            if start <= line - self._same < start + size:
+                return Place(place.line + new - start, place.column, place.end)
         return Place(self._same + 1, 1, 2)
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """The number of lines that are the same at the beginning of both."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -6,7 +6,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from errno import ENOENT
 from fnmatch import fnmatch
 from functools import partial
@@ -100,9 +100,8 @@ def read_text(path: Path, text: str, how: Reading) -> Manifests:
     elif how.excludes(path):
         manifests.skipped["excluded"] += 1
     else:
-        is_concerned = how.concerns(text.encode(errors="replace"))
-        how = replace(how, concerns=lambda _: is_concerned)
-        _add_file(path, documents.scan_text(text, str(path)), _patches_near(path), manifests, how)
+        concerns = partial(how.concerns, text.encode(errors="replace"))
+        _add_file(path, documents.scan_text(text, str(path)), _patches_near(path), manifests, how, concerns)
     return manifests
 
 
@@ -143,8 +142,15 @@ def _add_folder(folder: Path, how: Reading, found: Manifests) -> None:
         _add_file(path, scan, patches, found, how)
 
 
-def _add_file(path: Path, scan: Scan, patches: Collection[Path], found: Manifests, how: Reading) -> None:
-    """Add what a file holds, unless it is meant for another program."""
+def _add_file(
+    path: Path,
+    scan: Scan,
+    patches: Collection[Path],
+    found: Manifests,
+    how: Reading,
+    concerns: Callable[[], bool] | None = None,
+) -> None:
+    """Add what a file holds, unless it is meant for another program; ``concerns``: see :func:`_add`."""
     if path.name in KUSTOMIZATIONS:
         found.skipped["kustomization"] += 1
     elif path.resolve() in patches:
@@ -152,7 +158,7 @@ def _add_file(path: Path, scan: Scan, patches: Collection[Path], found: Manifest
     elif path.suffix == ".json" and not scan.documents and not _names_a_kind(path):
         found.skipped["not a manifest"] += 1
     else:
-        _add(scan, found, lenient=True, concerns=partial(_concerns, path, how), repeating=how.repeating)
+        _add(scan, found, lenient=True, concerns=concerns or partial(_concerns, path, how), repeating=how.repeating)
 
 
 def _files(folder: Path, how: Reading, found: Manifests) -> Iterator[Path]:
