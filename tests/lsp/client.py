@@ -86,7 +86,8 @@ class Editor:
         if message is None:
             raise Closed(self.log.decode(errors="replace"))
         if "method" not in message:
-            self._answers[message["id"]] = message
+            if isinstance(message.get("id"), int):
+                self._answers[message["id"]] = message
         elif message["method"] == "textDocument/publishDiagnostics":
             params = message["params"]
             self.findings[params["uri"]] = params["diagnostics"]

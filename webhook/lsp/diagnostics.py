@@ -12,7 +12,7 @@ from webhook.admission.errors import Problem
 from webhook.library.findings import Finding, Severity
 from webhook.library.verdict import Verdict
 from webhook.lsp.texts import Shift, TextLines
-from webhook.lsp.workspace import ManifestFile, Workspace
+from webhook.lsp.workspace import LARGEST, MOST, ManifestFile, Workspace
 from webhook.manifests.places import Place
 
 __all__ = ["SOURCE", "diagnostic", "diagnostics", "place_now"]
@@ -31,8 +31,10 @@ def diagnostics(source: str, workspace: Workspace, lines: TextLines) -> list[typ
     """What an editor shows of a file, whose text is in ``lines``."""
     file = workspace.files.get(source)
     if file is None:
-        return []
+        return [_unjudged(f"more than {LARGEST >> 20} MiB of text")] if len(lines.text) > LARGEST else []
     listed = [*_of_problems(file, lines)]
+    if len(file.every_document) > MOST:
+        listed.append(_unjudged(f"all objects of this file but the first {MOST}"))
     for verdict in workspace.verdicts(source):
         shift = shift_of(verdict, file)
         listed += [diagnostic(finding, workspace, lines, shift) for finding in verdict.findings]
@@ -61,6 +63,13 @@ def diagnostic(
         source=SOURCE,
         data={"code": finding.code, "field": finding.field},
     )
+
+
+def _unjudged(what: str) -> types.Diagnostic:
+    """A remark that something is not judged, as `modelgate check` does."""
+    start = types.Range(types.Position(0, 0), types.Position(0, 0))
+    message = f"not judged here: {what}; `modelgate check` judges them"
+    return types.Diagnostic(start, message, types.DiagnosticSeverity.Information, code="note", source=SOURCE)
 
 
 def _of_problems(file: ManifestFile, lines: TextLines) -> Iterator[types.Diagnostic]:

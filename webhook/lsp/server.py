@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 from pygls.uris import from_fs_path, to_fs_path
 
 from webhook.admission.errors import ModelgateError
@@ -24,7 +25,7 @@ from webhook.lsp.hover import hover
 from webhook.lsp.naming import Naming, Refused, Site, meant, namings, renamed, sites
 from webhook.lsp.symbols import symbols
 from webhook.lsp.texts import TextLines
-from webhook.lsp.workspace import Desk, Workspace
+from webhook.lsp.workspace import MOST, Desk, Workspace
 from webhook.manifests.documents import Document
 from webhook.manifests.files import content
 
@@ -35,11 +36,21 @@ Load = Callable[[Path], Desk]
 
 _PAUSE: Final = 0.05
 """Seconds after a change before findings are published: a typist needs no answer to each letter."""
-_LARGEST: Final = 8 << 20
-"""Characters of a file that is looked at: more than two times what an API server takes."""
 _WATCHED: Final = "**/*.{yaml,yml,json}"
 _DECIDING: Final = frozenset({".modelgate.yaml", "Chart.yaml", "Chart.lock", "kustomization.yaml", "kustomization.yml"})
 """Files that decide by which release and rules others are judged, beside objects that have no rules themselves."""
+
+
+class _Protocol(LanguageServerProtocol):
+    """The protocol of pygls; a question that cannot be read gets an answer, too, for which the client waits."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        try:
+            return super().structure_message(data)  # type: ignore[no-untyped-call, unused-ignore]
+        except JsonRpcException as error:
+            if isinstance(data.get("id"), int | str) and "method" in data:
+                self._send_response(data["id"], error=error.to_response_error())
+            raise
 
 
 class ManifestServer(LanguageServer):
@@ -50,7 +61,7 @@ class ManifestServer(LanguageServer):
     """
 
     def __init__(self, load: Load, folder: Path, version: str) -> None:
-        super().__init__("modelgate", version)
+        super().__init__("modelgate", version, protocol_cls=_Protocol)
         self._load = load
         self._folder = folder
         self.files: Workspace | None = None
@@ -91,7 +102,7 @@ class ManifestServer(LanguageServer):
 
     def _take(self, source: str, text: str) -> None:
         if self.files is not None:
-            self.files.change(source, text if len(text) <= _LARGEST else "")
+            self.files.change(source, text)
 
     # Reading and publishing ------------------------------------------------------------------------------------------
 
@@ -174,7 +185,7 @@ class ManifestServer(LanguageServer):
         line = lines.yaml_line(offset)
         column = offset - lines.yaml_offset(line, 0)
         file = files.files.get(source)
-        for index, document in enumerate(file.documents if file else ()):
+        for index, document in enumerate(file.documents[:MOST] if file else ()):
             if (cursor := cursor_in(document, line, column)) is not None:
                 return cursor, index, document
         return None

@@ -10,7 +10,7 @@ from lsprotocol import types
 from webhook.admission import one_line
 from webhook.library.review import title_of
 from webhook.lsp.texts import TextLines
-from webhook.lsp.workspace import Workspace
+from webhook.lsp.workspace import MOST, Workspace
 from webhook.manifests.places import Spot
 
 __all__ = ["symbols"]
@@ -21,7 +21,7 @@ _DEEP: Final = 3
 def symbols(source: str, workspace: Workspace, lines: TextLines) -> list[types.DocumentSymbol]:
     file = workspace.files.get(source)
     listed = []
-    for document in file.documents if file else ():
+    for document in file.documents[:MOST] if file else ():
         if document.tree is not None:
             whole = lines.spot(document.tree)
             start = types.Range(whole.start, whole.start)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from webhook.admission.errors import Problem
 from webhook.catalog import KnownKind
@@ -26,7 +26,12 @@ from webhook.lsp.objects import Held, Objects
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import Manifests
 
-__all__ = ["Desk", "ManifestFile", "Workspace"]
+__all__ = ["LARGEST", "MOST", "Desk", "ManifestFile", "Workspace"]
+
+LARGEST: Final = 1 << 20
+"""Characters of a file that is read: it takes half a second. An API server takes objects of 1.5 MiB."""
+MOST: Final = 300
+"""Objects of a file that are judged: that takes half a second, too."""
 
 Review = Callable[[Document], ReviewedManifest]
 
@@ -117,9 +122,11 @@ class Workspace:
         self.first: Mapping[str, str] = {source: file.text for source, file in self.files.items()}
 
     def change(self, source: str, text: str | None) -> None:
-        """Read a file again, of which this is the text now; None: there is no such file any more."""
+        """Read a file again, of which this is the text now; None: there is no such file any more, or it is too large
+        to be read at each letter.
+        """
         before = self.files.get(source)
-        if text is None:
+        if text is None or len(text) > LARGEST:
             self.files.pop(source, None)
             self._worlds.pop(source, None)
             self.objects.replace(source, ())
@@ -169,11 +176,11 @@ class Workspace:
         return replace(reviewed, judged_as=self.desk.rulings.judged_as(document)) if reviewed.reviewed else reviewed
 
     def reviews(self, source: str) -> list[ReviewedManifest]:
-        """The reviews of a file's objects, also of those that are ``left``."""
+        """The reviews of a file's first objects, also of those that are ``left``."""
         reviewed = self._reviewed.get(source)
         if reviewed is None or reviewed.generation != self._generation:
             file = self.files.get(source)
-            reviews = [self.review(document) for document in file.every_document] if file else []
+            reviews = [self.review(document) for document in file.every_document[:MOST]] if file else []
             verdicts = [Verdict.of(review, self.desk.findings(review, self.review)) for review in reviews]
             reviewed = self._reviewed[source] = _Reviewed(self._generation, reviews, verdicts)
         return reviewed.reviews
