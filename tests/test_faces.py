@@ -80,6 +80,7 @@ FACES: dict[str, dict[str, str]] = {
     "webhook.kubernetes": {},
     "webhook.library": {
         "webhook.library.apiserver": "the API server's part of a request, for files",
+        "webhook.library.edits": "the repairs of `check --fix` and of the editor",
         "webhook.library.unknown": "values that Flux substitutes or SOPS encrypts",
         "webhook.library.given": "settings and profiles, checked",
         "webhook.library.explained": "the origin of each field, for `explain`",
@@ -91,6 +92,7 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.library.rulings": "by which release and settings each document is judged",
         "webhook.library.review": "one document, for the cases and the tools",
     },
+    "webhook.lsp": {},
     "webhook.policy": {
         "webhook.policy.document": "the format of a Policy",
         "webhook.policy.export": "native policies from a Policy; no server loads it",
