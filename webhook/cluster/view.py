@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import quote
 
 from webhook.ground.budget import Budget
 
 __all__ = [
+    "UNREADABLE",
     "APIResource",
     "ClusterView",
     "CountedView",
@@ -19,6 +20,7 @@ __all__ = [
     "MemoryView",
     "Unwatched",
     "is_name",
+    "is_unreadable",
 ]
 
 
@@ -41,6 +43,14 @@ class Freshness(NamedTuple):
 
 class Unwatched(LookupError):
     """A kind is listed of which a live view reads single objects only."""
+
+
+UNREADABLE: Final[dict[str, Any]] = {"apiVersion": "v1", "kind": "Status", "metadata": {}}
+"""Stands for an object that the view has no right to read: it may exist."""
+
+
+def is_unreadable(obj: dict[str, Any] | None) -> bool:
+    return obj is UNREADABLE
 
 
 class ClusterView(Protocol):

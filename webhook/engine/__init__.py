@@ -7,12 +7,14 @@ a file or the network: everything they need comes in as arguments. Policy sets a
 
 from webhook.engine.decisions import mutate, validate
 from webhook.engine.options import DEFAULT_OPTIONS, NAMESPACE, Native, Options
+from webhook.engine.placement import FIT_CODES
 from webhook.engine.pods import POD_CODES
 from webhook.engine.rules import UNSEEN
 from webhook.engine.ruling import Ruling
 
 __all__ = [
     "DEFAULT_OPTIONS",
+    "FIT_CODES",
     "NAMESPACE",
     "POD_CODES",
     "UNSEEN",

@@ -10,6 +10,7 @@ from webhook.catalog import NOTHING_ASIDE
 from webhook.engine.findings import Findings, refusals_as_warnings
 from webhook.engine.metadata import metadata_errors
 from webhook.engine.options import OBJECT_BUDGET
+from webhook.engine.placement import fit_findings
 from webhook.engine.pods import pod_findings
 from webhook.engine.review import ObjectReview, Subject
 from webhook.engine.rules import validate_rules
@@ -81,11 +82,13 @@ def _subject(review: ObjectReview) -> Subject:
 
 def _findings(subject: Subject, scope: PolicyScope) -> Findings:
     """The findings of the schema, of Kubernetes about pods, and of the policy, in this order."""
-    review, of_pods, of_schema = subject.review, None, subject.of_schema
+    review, of_pods, of_fit, of_schema = subject.review, None, None, subject.of_schema
     kind, options = review.kind, review.options
     if options.settings.recommends(kind.api):
-        of_pods = pod_findings(subject)
+        of_pods, of_fit = pod_findings(subject), fit_findings(subject)
     findings = validate_rules(subject, scope)
+    if of_fit is not None:
+        findings += of_fit
     if of_pods is not None:
         findings = of_pods + findings
     if of_schema is not None:

@@ -12,6 +12,7 @@ from typing import Final
 from webhook.cluster.view import Kind
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
 from webhook.facts.fact import Fact, Fetched, Knowledge, Member, Table, Whole, Wholes, WholesOf, inputs_of, referenced
+from webhook.facts.fit import FitOf
 from webhook.facts.names import is_typo
 from webhook.facts.nodes import Memo
 
@@ -24,6 +25,7 @@ __all__ = [
     "WATCHED",
     "Fact",
     "Fetched",
+    "FitOf",
     "Knowledge",
     "Member",
     "Memo",

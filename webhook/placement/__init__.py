@@ -4,7 +4,7 @@ It knows pods and nodes, and no custom resource. What other pods use is never co
 type, or beyond what is known, makes the pod or the node unknown (None); nothing here raises for it.
 """
 
-from webhook.placement.amounts import INT64_MAX, amount, requests_of, shown
+from webhook.placement.amounts import INT64_MAX, UnknownAmountError, amount, requests_of, shown
 from webhook.placement.filters import Failure, Stage, failure, named_nodes
 from webhook.placement.nodes import NodeShape, Taint
 from webhook.placement.pod import Expression, Needs, Term, Toleration, needs_of
@@ -23,6 +23,7 @@ __all__ = [
     "Taint",
     "Term",
     "Toleration",
+    "UnknownAmountError",
     "amount",
     "failure",
     "named_nodes",

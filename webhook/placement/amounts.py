@@ -73,7 +73,7 @@ def _amounts(value: Any) -> _Exact:
 
 def requests_of(pod: Mapping[str, Any]) -> Amounts:
     """What a PodSpec asks for: the sum of its containers, or the largest of its init containers with the sidecars
-    before it, whatever is more, and its overhead. A limit without a request is a request, as the API server fills it in.
+    before it, whatever is more, and its overhead. A limit alone is a request, as the API server fills it in.
 
     Raises:
         UnknownAmountError: as :func:`amount`.
