@@ -7,7 +7,7 @@ a file or the network: everything they need comes in as arguments. Policy sets a
 
 from webhook.engine.decisions import mutate, validate
 from webhook.engine.options import DEFAULT_OPTIONS, NAMESPACE, Native, Options
-from webhook.engine.placement import FIT_CODES
+from webhook.engine.placement import FIT_CODES, fit_tables
 from webhook.engine.pods import POD_CODES
 from webhook.engine.rules import UNSEEN
 from webhook.engine.ruling import Ruling
@@ -21,6 +21,7 @@ __all__ = [
     "Native",
     "Options",
     "Ruling",
+    "fit_tables",
     "mutate",
     "validate",
 ]

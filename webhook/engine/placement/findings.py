@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from webhook.admission import Cause, Warn, cut_end
+from webhook.catalog import KnownKind
+from webhook.cluster import ClusterView
 from webhook.engine.findings import MESSAGE, Findings
 from webhook.engine.placement.memory import There, memory_there, verdict
 from webhook.engine.placement.nodes import Nodes, is_queued, nodes_of, why_tainted, why_unfit
@@ -17,7 +19,8 @@ from webhook.engine.placement.refused import refusals
 from webhook.engine.placement.surroundings import Surroundings
 from webhook.engine.review import ObjectReview, Subject
 from webhook.facts.fit import Load, ServedPod, Workload
-from webhook.facts.nodes import mapping
+from webhook.facts.nodes import mapping, namespace_of
+from webhook.facts.settings import Settings
 from webhook.policy import Profile
 
 FIT_CODES: Final = ("KN001", "KN002", "KN003", "KF001", "KF002", "KF003", "KF004", "KF005", "KF006")
@@ -54,7 +57,7 @@ def fit_findings(subject: Subject) -> Findings | None:
     judged = None if subject.errors else judged_of(subject.review, subject.obj)
     if judged is None:
         return None
-    faults = list(dict.fromkeys(_faults(judged, is_complete=subject.review.options.complete)))
+    faults = list(dict.fromkeys(faults_of(judged, is_complete=subject.review.options.complete)))
     if not faults:
         return None
     findings, is_strict = Findings(), subject.review.options.profile is Profile.STRICT
@@ -71,26 +74,32 @@ def fit_findings(subject: Subject) -> Findings | None:
 def certain_of(review: ObjectReview) -> set[tuple[str, str, str]]:
     """The certain findings about the object of a review: code, field and text."""
     judged = judged_of(review, review.obj)
-    faults = () if judged is None else _faults(judged, is_complete=review.options.complete)
+    faults = () if judged is None else faults_of(judged, is_complete=review.options.complete)
     return {(fault.code, fault.field, cut_end(fault.text, MESSAGE)) for fault in faults if fault.certain}
 
 
 def judged_of(review: ObjectReview, obj: dict[str, Any]) -> Judged | None:
     """An object against the view; None if nothing is asked of it, or it is not judged."""
-    kind, options = review.kind, review.options
-    is_judged = options.settings.fit and options.references and kind.fit is not None
-    if not is_judged or kind.fit is None or _is_ending(obj):
+    options = review.options
+    if not options.references or review.kind.fit is None:
         return None
     review.budget.spend(_STEPS, "fit")
-    workload = kind.fit(obj, review.view, options.settings, kind.in_force.releases)
+    judged = judge_fit(review.kind, obj, review.view, options.settings)
+    if judged is not None and judged.around.table is not None:
+        review.budget.spend(len(judged.nodes) * len(judged.around.table), "nodes")
+    return judged
+
+
+def judge_fit(kind: KnownKind, obj: dict[str, Any], view: ClusterView, settings: Settings) -> Judged | None:
+    """An object of a kind against a view, without a budget; None if it is not judged."""
+    if kind.fit is None or not settings.fit or _is_ending(obj):
+        return None
+    workload = kind.fit(obj, view, settings, kind.in_force.releases)
     if workload is None:
         return None
-    around = Surroundings(review.view, review.request.namespace, options.settings.nodes)
+    around = Surroundings(view, namespace_of(obj), settings.nodes)
     nodes = [nodes_of(pod, around) for pod in workload.pods]
-    if nodes and around.table is not None:
-        review.budget.spend(len(nodes) * len(around.table), "nodes")
-    memory = [_memory(load, nodes, around) for load in workload.loads]
-    return Judged(workload, around, nodes, memory)
+    return Judged(workload, around, nodes, [_memory(load, nodes, around) for load in workload.loads])
 
 
 def _memory(load: Load, nodes: Sequence[Nodes], around: Surroundings) -> There | None:
@@ -104,7 +113,7 @@ def _is_ending(obj: dict[str, Any]) -> bool:
     return bool(metadata.get("deletionTimestamp")) or spec.get("suspend") is True
 
 
-def _faults(judged: Judged, *, is_complete: bool) -> Iterator[Fault]:
+def faults_of(judged: Judged, *, is_complete: bool) -> Iterator[Fault]:
     yield from _of_nodes(judged)
     yield from _of_accelerator(judged)
     yield from _of_memory(judged)

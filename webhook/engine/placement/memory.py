@@ -11,7 +11,7 @@ from webhook.facts.fit import Load
 from webhook.facts.memory import GIB, Bound, device_of_labels, gib
 from webhook.placement import NodeShape
 
-_RESERVE: Final = GIB // 2
+RESERVE: Final = GIB // 2
 """Bytes that a process needs on each GPU beside weights and cache: its context and its buffers, at least."""
 
 
@@ -86,7 +86,7 @@ def verdict(load: Load, there: There | None) -> Verdict | None:
     if not load.cache and load.length == "":
         return None
     usable = load.usable * there.total
-    if weights.bytes + load.cache + _RESERVE * there.gpus <= usable:
+    if weights.bytes + load.cache + RESERVE * there.gpus <= usable:
         return None
     needed = f"{gib(weights.bytes)} of weights and {gib(load.cache)} for {_length(load)}"
     return Verdict("KF002", f"{needed}, and {gpus}: {_advice(load, there, usable)}", False, not there.by_nodes)
@@ -99,7 +99,7 @@ def _length(load: Load) -> str:
 def _advice(load: Load, there: There, usable: float) -> str:
     """What to write instead."""
     assert load.weights is not None
-    room = usable - load.weights.bytes - _RESERVE * there.gpus
+    room = usable - load.weights.bytes - RESERVE * there.gpus
     fitting = int(load.tokens * room / load.cache) if load.cache and room > 0 else 0
     if fitting < 512:
         return "ask for more GPUs, or a smaller quantization"
