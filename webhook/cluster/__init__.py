@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from webhook.cluster.api import JSON, ApiError, Reader, Unreachable, content_of
     from webhook.cluster.definitions import DEFINITIONS, Definitions, FollowedDefinitions
     from webhook.cluster.informer import Following, Listener, join
+    from webhook.cluster.nodes import NodeStore
     from webhook.cluster.readthrough import (
+        LISTED,
         AccessReview,
         ClusterAnswer,
         ClusterQuestion,
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
         ServedKind,
         ask,
         find,
+        is_optional,
     )
     from webhook.cluster.reflector import Reflector, backoff
     from webhook.cluster.store import Store, light
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFINITIONS",
     "JSON",
+    "LISTED",
     "APIResource",
     "AccessReview",
     "ApiError",
@@ -47,6 +51,7 @@ __all__ = [
     "LabelSelection",
     "Listener",
     "MemoryView",
+    "NodeStore",
     "ReadThrough",
     "Reader",
     "Reference",
@@ -59,6 +64,7 @@ __all__ = [
     "backoff",
     "content_of",
     "find",
+    "is_optional",
     "join",
     "light",
 ]
@@ -69,6 +75,7 @@ _MODULES: Final = {
     **dict.fromkeys(("Following", "Listener", "join"), "informer"),
     **dict.fromkeys(
         (
+            "LISTED",
             "AccessReview",
             "ClusterAnswer",
             "ClusterQuestion",
@@ -79,9 +86,11 @@ _MODULES: Final = {
             "ServedKind",
             "ask",
             "find",
+            "is_optional",
         ),
         "readthrough",
     ),
+    "NodeStore": "nodes",
     **dict.fromkeys(("Reflector", "backoff"), "reflector"),
     **dict.fromkeys(("Store", "light"), "store"),
 }

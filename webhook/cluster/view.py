@@ -10,6 +10,7 @@ from urllib.parse import quote
 from webhook.ground.budget import Budget
 
 __all__ = [
+    "NODE",
     "UNREADABLE",
     "APIResource",
     "ClusterView",
@@ -29,6 +30,10 @@ class Kind(NamedTuple):
 
     group: str
     kind: str
+
+
+NODE: Final = Kind("", "Node")
+"""Nodes are kept as shapes: a list of them is a :class:`webhook.placement.NodeTable` in a live view."""
 
 
 class Freshness(NamedTuple):

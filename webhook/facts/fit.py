@@ -30,8 +30,8 @@ __all__ = [
 ]
 
 
-FIT_WATCHED: Final = frozenset([Kind("", "Node"), Kind("resource.k8s.io", "DeviceClass")])
-"""All objects of these kinds are kept in memory where nodes are judged: nodes as shapes."""
+FIT_WATCHED: Final = frozenset([Kind("", "Node")])
+"""All objects of this kind are kept in memory where nodes are judged, as shapes."""
 
 FIT_FETCHED: Final = frozenset(
     [
@@ -41,6 +41,7 @@ FIT_FETCHED: Final = frozenset(
         Kind("", "ResourceQuota"),
         Kind("apiextensions.k8s.io", "CustomResourceDefinition"),
         Kind("node.k8s.io", "RuntimeClass"),
+        Kind("resource.k8s.io", "DeviceClass"),
         Kind("scheduling.k8s.io", "PriorityClass"),
         Kind("storage.k8s.io", "StorageClass"),
     ]

@@ -9,7 +9,7 @@ from webhook.placement.filters import Failure, Stage, failure, named_nodes
 from webhook.placement.nodes import NodeShape, Taint
 from webhook.placement.pod import Expression, Needs, Term, Toleration, needs_of
 from webhook.placement.report import scheduler_text
-from webhook.placement.table import MOST_SHAPES, NodeTable, table_of
+from webhook.placement.table import MOST_SHAPES, NodeTable, Shapes, table_of
 
 __all__ = [
     "INT64_MAX",
@@ -19,6 +19,7 @@ __all__ = [
     "Needs",
     "NodeShape",
     "NodeTable",
+    "Shapes",
     "Stage",
     "Taint",
     "Term",

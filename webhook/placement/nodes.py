@@ -57,6 +57,12 @@ class NodeShape:
         capacity = None if self.capacity is None else frozenset(self.capacity.items())
         return frozenset(self.labels.items()), self.taints, capacity, self.unschedulable
 
+    def as_object(self, name: str = "") -> dict[str, Any]:
+        """A node of this shape, with what the shape keeps of it."""
+        taints = [taint._asdict() for taint in self.taints]
+        metadata = {"name": name, "labels": dict(self.labels)}
+        return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"taints": taints}}
+
     def offers(self, resource: str) -> int:
         """The amount of a resource; :data:`INT64_MAX` if it is not known."""
         return INT64_MAX if self.capacity is None else self.capacity.get(resource, 0)

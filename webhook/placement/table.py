@@ -102,7 +102,7 @@ class NodeTable(Sequence[dict[str, Any]]):
         return list(self)[index]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return map(_as_object, self.counts)
+        return (shape.as_object() for shape in self.counts)
 
 
 class Shapes:
@@ -129,13 +129,6 @@ class Shapes:
 
 def _map(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _as_object(shape: NodeShape) -> dict[str, Any]:
-    taints = [taint._asdict() for taint in shape.taints]
-    capacity = None if shape.capacity is None else dict(shape.capacity)
-    spec = {"taints": taints, "unschedulable": shape.unschedulable}
-    return {"metadata": {"labels": dict(shape.labels)}, "spec": spec, "capacity": capacity}
 
 
 def table_of(nodes: Sequence[dict[str, Any]]) -> NodeTable:

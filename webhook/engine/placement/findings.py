@@ -103,8 +103,13 @@ def judge_fit(kind: KnownKind, obj: dict[str, Any], view: ClusterView, settings:
 
 
 def _memory(load: Load, nodes: Sequence[Nodes], around: Surroundings) -> There | None:
+    """The memory that there is. Whether nodes may be added is looked up only where what nodes have is not enough."""
     of_pod = nodes[load.pod] if 0 <= load.pod < len(nodes) else None
-    return memory_there(load, of_pod, is_elastic=of_pod is not None and around.is_elastic)
+    there = memory_there(load, of_pod, is_elastic=False)
+    is_short = there is None or verdict(load, there) is not None
+    if is_short and of_pod is not None and around.table is not None and around.is_elastic:
+        return memory_there(load, of_pod, is_elastic=True)
+    return there
 
 
 def _is_ending(obj: dict[str, Any]) -> bool:

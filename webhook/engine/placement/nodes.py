@@ -82,9 +82,10 @@ def nodes_of(pod: ServedPod, around: Surroundings) -> Nodes:
         return Nodes("the pod is not valid")
     if around.table.lacks(needs.labels):
         return Nodes("the pod asks for a label of one node that is not kept")
-    if any(around.offers_by_claims(resource) for resource in needs.requests if _EXTENDED in resource):
-        return Nodes("a DeviceClass offers the resource: claims decide", needs)
     places = tuple(_places(needs, around.table))
+    extended = (resource for resource in needs.requests if _EXTENDED in resource)
+    if all(place.failed for place in places) and any(map(around.offers_by_claims, extended)):
+        return Nodes("a DeviceClass offers the resource, or may: claims decide", needs)
     tolerant = needs._replace(tolerations=_ALL_TAINTS)
     tainted = tuple(place for place in _places(tolerant, around.table) if place.failed is None)
     return Nodes("", needs, places, tainted)

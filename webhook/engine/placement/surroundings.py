@@ -10,12 +10,11 @@ from functools import cached_property
 from typing import Any, Final
 
 from webhook.cluster import ClusterView, Kind
-from webhook.cluster.view import Unwatched, is_unreadable
+from webhook.cluster.view import NODE, Unwatched, is_unreadable
 from webhook.facts import Memo
 from webhook.facts.nodes import mapping, text
 from webhook.placement import MOST_SHAPES, NodeTable, table_of
 
-NODE: Final = Kind("", "Node")
 _DEFINITION: Final = Kind("apiextensions.k8s.io", "CustomResourceDefinition")
 _KARPENTER: Final = "nodepools.karpenter.sh"
 _AUTOSCALER: Final = "cluster-autoscaler-status"
@@ -74,8 +73,8 @@ class Surroundings:
         try:
             classes = self.view.list(Kind("resource.k8s.io", "DeviceClass"))
         except Unwatched:
-            return False
-        return any(text(each, "spec", "extendedResourceName") == resource for each in classes)
+            return True
+        return any(is_unreadable(each) or text(each, "spec", "extendedResourceName") == resource for each in classes)
 
     @cached_property
     def shows_classes(self) -> bool:
