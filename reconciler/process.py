@@ -192,7 +192,7 @@ def _followed(
     rules: Ruling, controllers: Sequence[Controller], listener: Listener, heard: Callable[[], float]
 ) -> Mapping[Kind, Following]:
     """Every kind to follow, and how. A kind that no fact reads is held as text."""
-    needed = watched(rules.without)
+    needed = watched(rules.without, nodes=rules.options.settings.nodes != "off")
     reads = {kind: how for controller in controllers for kind, how in controller.reads.items()}
     made = [child for controller in controllers for child in controller.children]
     versions = {kind_of(each): each.version for each in (*rules.kinds(), *made)}

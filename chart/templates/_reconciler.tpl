@@ -64,6 +64,9 @@
 - apiGroups: [storage.k8s.io]
   resources: [storageclasses]
   verbs: [get, list, watch]
+{{- with include "modelgate.surroundings" . }}
+{{ . }}
+{{- end }}
 {{ include "modelgate.definitions" . }}
 {{ include "modelgate.strictness" . }}
 {{- with include "modelgate.asks" . }}

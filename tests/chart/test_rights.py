@@ -318,3 +318,23 @@ def test_everything_with_a_namespace_is_in_that_of_the_release():
 
 def test_without_the_reconciler_nothing_of_it_is_left():
     assert "reconciler" not in repr(rendered("reconciler.enabled=false"))
+
+
+def test_with_nodes_both_may_read_what_decides_whether_a_pod_can_run_and_nothing_else():
+    sets = ('gate.nodes="auto"', 'apis.aim={"enabled":false}')
+    plain, found = (rights("modelgate-view", *given) for given in (sets[1:], sets))
+    more = {key: verbs for key, verbs in found.items() if plain.get(key) != verbs}
+    assert more == {
+        ("ClusterRole", "", "nodes", ()): ["get", "list", "watch"],
+        ("ClusterRole", "", "configmaps", ("cluster-autoscaler-status",)): ["get"],
+        ("ClusterRole", "apiextensions.k8s.io", "customresourcedefinitions", ("nodepools.karpenter.sh",)): ["get"],
+        **{("ClusterRole", "", kind, ()): ["list"] for kind in ("limitranges", "resourcequotas")},
+        ("ClusterRole", "resource.k8s.io", "deviceclasses", ()): ["list"],
+        ("ClusterRole", "node.k8s.io", "runtimeclasses", ()): ["get"],
+        ("ClusterRole", "scheduling.k8s.io", "priorityclasses", ()): ["get"],
+        ("ClusterRole", "storage.k8s.io", "storageclasses", ()): ["get"],
+    }
+    off = rights("modelgate-view", *sets, "gate.fit=false")
+    assert off == plain
+    for key in more:
+        assert key in rights("modelgate-reconciler", *sets)

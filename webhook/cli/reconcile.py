@@ -75,6 +75,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     projected.add_arguments(parser, add)
     choices.add_packs(parser)
     choices.add_arguments(parser)
+    parser.set_defaults(nodes="off")  # it watches them only if it is told to
     parser.set_defaults(**{each.name: _variable(each.name) for each in fields(Settings)})
 
 

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from webhook.cluster.api import JSON, ApiError, Reader, Unreachable, content_of
     from webhook.cluster.definitions import DEFINITIONS, Definitions, FollowedDefinitions
     from webhook.cluster.informer import Following, Listener, join
+    from webhook.cluster.nodes import NodeStore
     from webhook.cluster.policies import FollowedPolicies
     from webhook.cluster.readthrough import (
+        LISTED,
         AccessReview,
         ClusterAnswer,
         ClusterQuestion,
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
         ServedKind,
         ask,
         find,
+        is_optional,
     )
     from webhook.cluster.reflector import Reflector, backoff
     from webhook.cluster.store import Store, light
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFINITIONS",
     "JSON",
+    "LISTED",
     "APIResource",
     "AccessReview",
     "ApiError",
@@ -49,6 +53,7 @@ __all__ = [
     "LabelSelection",
     "Listener",
     "MemoryView",
+    "NodeStore",
     "ReadThrough",
     "Reader",
     "Reference",
@@ -61,6 +66,7 @@ __all__ = [
     "backoff",
     "content_of",
     "find",
+    "is_optional",
     "join",
     "light",
 ]
@@ -72,6 +78,7 @@ _MODULES: Final = {
     "FollowedPolicies": "policies",
     **dict.fromkeys(
         (
+            "LISTED",
             "AccessReview",
             "ClusterAnswer",
             "ClusterQuestion",
@@ -82,9 +89,11 @@ _MODULES: Final = {
             "ServedKind",
             "ask",
             "find",
+            "is_optional",
         ),
         "readthrough",
     ),
+    "NodeStore": "nodes",
     **dict.fromkeys(("Reflector", "backoff"), "reflector"),
     **dict.fromkeys(("Store", "light"), "store"),
 }

@@ -11,6 +11,7 @@ from webhook.engine.children import child_findings
 from webhook.engine.findings import SPARED, Findings, refusals_as_warnings
 from webhook.engine.metadata import metadata_errors
 from webhook.engine.options import OBJECT_BUDGET
+from webhook.engine.placement import fit_findings
 from webhook.engine.pods import NOTHING_JUDGED, pod_findings
 from webhook.engine.review import ObjectReview, Subject
 from webhook.engine.rules import validate_rules
@@ -102,14 +103,17 @@ def _subject(review: ObjectReview) -> Subject:
 
 def _findings(subject: Subject, scope: PolicyScope) -> Findings:
     """The findings of the schema, of Kubernetes about pods, and of the policy, in this order."""
-    review, of_pods, of_schema = subject.review, None, subject.of_schema
+    review, of_pods, of_fit, of_schema = subject.review, None, None, subject.of_schema
     kind, options = review.kind, review.options
     if options.settings.recommends(kind.api):
         of_children = child_findings(subject, scope)
         of_pods = pod_findings(subject, NOTHING_JUDGED if of_children is None else of_children.judged)
         if of_children is not None:
             of_pods = of_children.findings if of_pods is None else of_children.findings + of_pods
+        of_fit = fit_findings(subject)
     findings = validate_rules(subject, scope)
+    if of_fit is not None:
+        findings += of_fit
     if of_pods is not None:
         findings = of_pods + findings
     if of_schema is not None:

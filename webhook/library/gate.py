@@ -140,7 +140,7 @@ class Gate:
         document = self._one(given)
         judges = self._judges([document])
         judge = judges.of(document)
-        return explained(judges.review(document), judge.view, judge.options.settings)
+        return explained(judges.review(document), judge.view, judge.options.settings, judge.catalog)
 
     def admit(self, review: bytes, *, mutating: bool = False) -> bytes:
         """The reply to an AdmissionReview (``admission.k8s.io/v1``), as JSON, for a webhook server of one's own.

@@ -41,8 +41,8 @@ def _of_object(verdict: Verdict, index: int, source: str, workspace: Workspace) 
     as_of = f", judged as of {verdict.judged_as}" if verdict.judged_as else ""
     yield f"**{_plain(verdict.title)}**{_plain(as_of)}: {verdict.result}"
     review, document = workspace.reviews(source)[index], verdict.document
-    options = workspace.ruling(document).options
-    for table in explained(review, workspace.view(document), options.settings).tables:
+    ruling = workspace.ruling(document)
+    for table in explained(review, workspace.view(document), ruling.options.settings, ruling.catalog).tables:
         yield _table(table)
 
 

@@ -252,7 +252,12 @@ def _view(gate: Gate, settings: Settings) -> Iterator[Background]:
     if settings.view != "live":
         gate.replace(installed=None)
     else:
-        view = live_view(settings.view_kubeconfig, settings.view_stale_seconds, gate.without)
+        view = live_view(
+            settings.view_kubeconfig,
+            settings.view_stale_seconds,
+            gate.without,
+            nodes=settings.facts.nodes != "off",
+        )
         gate.replace(live_view=view)
         gate.metrics.watch(view.freshness)
         yield view.running

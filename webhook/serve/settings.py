@@ -129,6 +129,7 @@ class Settings(BaseModel):
                 values[name.removeprefix(PREFIX).lower()] = value
         values.update({name: value for name, value in flags.items() if value is not None})
         facts = {each.name: values.pop(each.name) for each in fields(FactSettings) if each.name in values}
+        facts.setdefault("nodes", "off")  # a gate watches them only if it is told to
         try:
             return cls.model_validate({"facts": folded(facts), **values})
         except ValidationError as error:

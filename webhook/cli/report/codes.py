@@ -10,7 +10,7 @@ from typing import Final
 from webhook import enforcement
 from webhook.admission.errors import Problem, SettingsError
 from webhook.catalog import built_in
-from webhook.engine import CHILD_CODES, POD_CODES
+from webhook.engine import CHILD_CODES, FIT_CODES, POD_CODES
 from webhook.library.findings import CODES
 
 Codes = Callable[[], frozenset[str]]
@@ -51,6 +51,24 @@ KUBERNETES: Final[Mapping[str, str]] = {
 }
 """Their rules are Kubernetes' own, for every field: so they are told apart by the field."""
 
+_NODES: Final = " Nodes change: a warning under every profile. It is not said in a cluster that may add nodes."
+_ALONE: Final = " A warning; a denial under the strict profile, where it follows from the object and what it names."
+
+_OF_FIT: Final = (
+    f"No node can ever run the pod: kube-scheduler's own filters say no for every node, whatever its taints.{_NODES}",
+    f"Only taints stand against the pod; another admission plugin may add a toleration, so it is probable.{_NODES}",
+    f"No node has the GPU that the accelerator names; the name is the operator's own, so it is probable.{_NODES}",
+    f"The weights, a lower bound, exceed all memory of the GPUs asked for, an upper bound.{_ALONE}",
+    "Weights, the cache of one sequence and 512 MiB a GPU exceed the memory that the engine uses. It is probable.",
+    f"vLLM divides attention heads by its ranks, and refuses to start with a remainder.{_ALONE}",
+    f"The file of the model is larger than where it is stored.{_ALONE}",
+    "One pod asks for more than a quota or a range of limits allows, or names a class that does not exist. A warning.",
+    f"LLMKube's Metal agent refuses a service whose estimate exceeds memoryBudget.{_ALONE}",
+)
+
+FIT: Final[Mapping[str, str]] = dict(zip(FIT_CODES, _OF_FIT, strict=True))
+"""What is said of nodes, memory, storage and limits (docs/fit.md)."""
+
 
 def retired() -> frozenset[str]:
     """Codes of rules that are gone. They are never used again."""
@@ -59,6 +77,8 @@ def retired() -> frozenset[str]:
 
 def pod_code(code: str) -> list[str] | None:
     """The lines that explain one of these codes; None for any other."""
+    if code in FIT:
+        return [f"{code}: every kind that serves a model, spec", "", fill(FIT[code], 100)]
     if code in KUBERNETES:
         kinds = (
             f"every kind {'with pods or parts of pods' if code in POD_CODES else 'whose children are described'}, spec"
@@ -87,7 +107,7 @@ def known_codes(given: Collection[str], codes: Codes, source: str = "--ignore") 
 
 def all_codes(codes: Codes) -> frozenset[str]:
     """All codes. A retired one may still be named, which has no effect."""
-    return codes() | CODES.keys() | KUBERNETES.keys() | retired()
+    return codes() | CODES.keys() | KUBERNETES.keys() | FIT.keys() | retired()
 
 
 def unknown(code: str, codes: Collection[str]) -> str:

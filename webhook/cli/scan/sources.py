@@ -26,15 +26,17 @@ from webhook.cluster import (
     ClusterQuestion,
     Definitions,
     Key,
+    NodeStore,
     Reader,
     Reference,
     RequestView,
     Store,
     ask,
     find,
+    is_optional,
     light,
 )
-from webhook.cluster.view import Kind, MemoryView
+from webhook.cluster.view import NODE, UNREADABLE, Kind, MemoryView, Unwatched
 from webhook.enforcement import ENFORCEMENT, EXCEPTION, GROUP
 from webhook.engine import Ruling
 from webhook.facts import WATCHED
@@ -206,6 +208,15 @@ class Cluster:
         return [Document(_name(each), 1, each) for each in found], definitions.absent
 
 
+_FORBIDDEN: Final = 403
+_BY_NAME: Final = frozenset([Kind("", "ConfigMap"), Kind("scheduling.k8s.io", "PriorityClass")])
+"""Kinds of which single objects are looked up, however many there are."""
+
+
+class _DeniedError(Unavailable, Unwatched):
+    """A kind that rules read cannot be listed. What is said of nodes is silent then."""
+
+
 class _Lookups:
     """What rules look up, read when it is first asked for: a kind that a scan may list at once, others by name.
 
@@ -225,6 +236,8 @@ class _Lookups:
         return self.read(Reference(kind, namespace, name), READ_SECONDS)
 
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
+        if kind in _BY_NAME:
+            raise Unwatched(f"{kind.kind} objects are read by name")
         return self._store(kind).list(namespace)
 
     def cached(self, question: ClusterQuestion) -> tuple[bool, ClusterAnswer]:
@@ -242,6 +255,8 @@ class _Lookups:
         try:
             return ask(self._api, question, READ_SECONDS, time.monotonic)
         except ApiError as error:
+            if error.status == _FORBIDDEN and is_optional(question):
+                return UNREADABLE
             raise Unavailable(f"{question} cannot be read from the API server: {error}") from error
 
     def _store(self, kind: Kind) -> Store:
@@ -251,17 +266,17 @@ class _Lookups:
             Unavailable: they cannot be listed.
         """
         if kind in self._denied:
-            raise Unavailable(self._denied[kind])
+            raise _DeniedError(self._denied[kind])
         if kind not in self._stores:
             try:
                 self._stores[kind] = self._list(kind)
             except ApiError as error:
                 self._denied[kind] = f"its rules read {kind.kind} objects, which cannot be listed: {error}"
-                raise Unavailable(self._denied[kind]) from error
+                raise _DeniedError(self._denied[kind]) from error
         return self._stores[kind]
 
     def _list(self, kind: Kind) -> Store:
-        store = Store()
+        store = NodeStore() if kind == NODE else Store()
         for obj in _listed(self._api, kind):
             store.put(Key.of(obj), obj)
         return store
