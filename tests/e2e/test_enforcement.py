@@ -212,7 +212,7 @@ def test_a_tenant_may_write_neither_kind(plane, team, running):  # noqa: ARG001
 REFUSED = [
     (enforcement("all-off", action="off"), "off needs codes other than *"),
     (exception("all", codes=["*"], namespaces=["a"]), "* is every rule"),
-    (exception("nobody", codes=["LK223"]), "give names, namespaces or namespaceSelector"),
+    (exception("no-place", codes=["LK223"]), "give names, namespaces or namespaceSelector"),
     (exception("odd", codes=["lk223"], namespaces=["a"]), "should match"),
     (
         {**exception("endless", codes=["LK223"], namespaces=["a"])} | {"spec": {"codes": ["LK223"], "reason": "x"}},
