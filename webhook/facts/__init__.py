@@ -11,9 +11,10 @@ from typing import Final
 
 from webhook.cluster.view import Kind
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
-from webhook.facts.fact import Fact, Fetched, Knowledge, Member, Table, Whole, Wholes, WholesOf, inputs_of, referenced
+from webhook.facts.fact import Fact, Fetched, Knowledge, Table, Whole, Wholes, WholesOf, inputs_of
 from webhook.facts.names import is_typo
 from webhook.facts.nodes import Memo
+from webhook.facts.references import Looked, Member, referenced
 
 __all__ = [
     "CHOICES",
@@ -25,6 +26,7 @@ __all__ = [
     "Fact",
     "Fetched",
     "Knowledge",
+    "Looked",
     "Member",
     "Memo",
     "Table",

@@ -106,10 +106,10 @@ def _policy(folder: str, definition: Node, codes: Iterator[str]) -> str:
     name = f"{folder}-{spec['names']['kind'].lower()}"
     head = {"apiVersion": "modelgate.dev/v1alpha1", "kind": "Policy", "metadata": {"name": name}}
     text = _dumped({**head, "spec": {"target": target}})
-    found = stubs(definition, target["versions"])
+    asked = stubs(definition, target["versions"])
     lines = [f"# Rules for {target['kind']}: each is one of the stubs below, with an expression of CEL.", text.rstrip()]
     lines.append("  # validations:")
-    for stub, code in zip(itertools.islice(found, _MOST), codes, strict=False):
+    for stub, code in zip(itertools.islice(asked, _MOST), codes, strict=False):
         lines += ["", *(f"  # {line}" for line in stub.lines(code))]
     return "\n".join(lines) + "\n"
 

@@ -34,7 +34,7 @@ Node = Mapping[str, Any]
 Keys = tuple[str | int, ...]
 
 
-def smallest_object(known: KnownKind) -> dict[str, Any]:
+def smallest_object(kind: KnownKind) -> dict[str, Any]:
     """The fields beside the metadata, with as few of them as the definition accepts.
 
     Where the search does not end at a valid object, it is the nearest one.
@@ -42,13 +42,13 @@ def smallest_object(known: KnownKind) -> dict[str, Any]:
     Raises:
         DocumentError: as :func:`smallest_values`.
     """
-    schema = known.schema
+    schema = kind.schema
     head = {
-        "apiVersion": f"{known.gvk.group}/{known.gvk.version}",
-        "kind": known.gvk.kind,
+        "apiVersion": f"{kind.gvk.group}/{kind.gvk.version}",
+        "kind": kind.gvk.kind,
         "metadata": {"name": "case"},
     }
-    best, left = smallest_values(schema.raw, known.gvk.kind), _TRIALS
+    best, left = smallest_values(schema.raw, kind.gvk.kind), _TRIALS
 
     def faults(body: dict[str, Any]) -> int:
         return len(schema.check(schema.decode({**head, **body}).object).errors)

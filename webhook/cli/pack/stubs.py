@@ -91,7 +91,7 @@ def _fields(field: _Field, pods: Place | None) -> Iterator[_Field]:
         return
     if path:
         yield field
-    rules = f"{field.rules} {' '.join(str(each.get('rule')) for each in _rules(node))}"
+    rules = f"{field.rules} {' '.join(str(rule.get('rule')) for rule in _rules(node))}"
     for name, child in (node.get("properties") or {}).items():
         if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and isinstance(child, Mapping):
             below = None if pods is None else pods.children.get(name)
@@ -101,20 +101,20 @@ def _fields(field: _Field, pods: Place | None) -> Iterator[_Field]:
 
 
 def _rules(node: Node) -> Sequence[Node]:
-    return [each for each in node.get("x-kubernetes-validations") or () if isinstance(each, Mapping)]
+    return [rule for rule in node.get("x-kubernetes-validations") or () if isinstance(rule, Mapping)]
 
 
 def _of_text(field: _Field) -> Iterator[Stub]:
     for sentence in _END.split(" ".join(str(field.node.get("description", "")).split())):
         if _CHECKABLE.search(sentence) and not _is_said(sentence.lower(), field):
-            text = "".join(each for each in sentence.strip() if each.isprintable())
+            text = "".join(character for character in sentence.strip() if character.isprintable())
             yield Stub(field.place, shorten(text, _LONGEST, placeholder=" …"))
 
 
 def _is_said(sentence: str, field: _Field) -> bool:
     """Whether the schema says what a sentence asks for."""
     node, name = field.node, field.path[-1]
-    own = f"{field.rules} {' '.join(str(each.get('rule')) for each in _rules(node))}"
+    own = f"{field.rules} {' '.join(str(rule.get('rule')) for rule in _rules(node))}"
     numbers = {float(node[keyword]) for keyword in _BOUNDS if isinstance(node.get(keyword), int | float)}
     asked = {float(text) for text in _NUMBER.findall(sentence)}
     return any(
@@ -135,9 +135,9 @@ def _is_said(sentence: str, field: _Field) -> bool:
 def _of_schema(field: _Field) -> Iterator[Stub]:
     """What the schema refuses at a node, to be worded."""
     node = field.node
-    for each in _rules(node):
-        rule = " ".join(str(each.get("rule")).split())
-        yield Stub(field.place, f"the definition's rule: {each.get('message') or rule}"[:_LONGEST], rule)
+    for written in _rules(node):
+        rule = " ".join(str(written.get("rule")).split())
+        yield Stub(field.place, f"the definition's rule: {written.get('message') or rule}"[:_LONGEST], rule)
     values = [value for value in node.get("enum") or () if isinstance(value, str | int)]
     if 1 < len(values) <= _VALUES:
         listed = json.dumps(values, ensure_ascii=False)
