@@ -8,7 +8,8 @@ from webhook.facts.nodes import Referent
 from webhook.facts.ome.choice import comparison, preferred, ranking_tables, selection_of
 from webhook.facts.ome.facts import FACTS
 from webhook.facts.ome.lookup import find_model, find_runtime
-from webhook.facts.ome.pods import merged, pods_of_benchmark, pods_of_runtime, pods_of_service
+from webhook.facts.ome.merging import merged
+from webhook.facts.ome.pods import pods_of_benchmark, pods_of_runtime, pods_of_service
 from webhook.facts.ome.selection import incompatible
 from webhook.facts.ome.service import CONFIG, MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, has_full_runner, mode_of
 from webhook.facts.ome.storage import storage_error, storage_scheme

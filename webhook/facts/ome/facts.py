@@ -9,7 +9,9 @@ from typing import Any, Final
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import BOOLEAN, INTEGER, NAMES, STRING, STRINGS, Fact, cut_middle, fields
 from webhook.facts.nodes import Memo, Referent, at, items, mapping, namespace_of, text, texts, whole
+from webhook.facts.ome.benchmark import JOB, job
 from webhook.facts.ome.choice import accelerators_of, choice, explained_choice, model_of, preferred, selection_of
+from webhook.facts.ome.components import MADE, PODS, made, pods_of_runtime
 from webhook.facts.ome.lookup import MISSING_CLAIMS, find_model, find_runtime, missing_claims, runtime_lists
 from webhook.facts.ome.notation import DEFAULTS, prometheus_error, query_error, range_of, scenario_fits
 from webhook.facts.ome.runtimes import (
@@ -25,6 +27,7 @@ from webhook.facts.ome.runtimes import (
 from webhook.facts.ome.selection import Selection, incompatible
 from webhook.facts.ome.service import base_of, deployment_of, has_full_runner, migration_of, misspelt, predictor_used
 from webhook.facts.ome.storage import storage_error, storage_example, storage_scheme
+from webhook.facts.ome.wiring import Context
 from webhook.facts.settings import Behaviour, Settings
 from webhook.golang.errors import GoError
 from webhook.golang.strconv import parse_float
@@ -102,6 +105,23 @@ def _pods(service: dict[str, Any], view: ClusterView, settings: Settings) -> dic
     runtime = find_runtime(view, namespace_of(service), name, kind)
     spec = runtime.spec if runtime else {}
     return {"known": runtime is not None, "leaders": _leaders(spec), "ports": _ports(spec)}
+
+
+def _chosen_runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> Referent | None:
+    """The runtime that a service names or, if it is certain, gets."""
+    name, kind = text(service, "spec", "runtime", "name"), preferred(service, "runtime", settings)
+    if not name:
+        selection = _selection(service, view, settings)
+        name, kind = "" if selection["awaits"] else selection["name"], selection["kind"]
+    return find_runtime(view, namespace_of(service), name, kind)
+
+
+def _made(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    names = tuple(texts(service, "spec", "model", "fineTunedWeights"))
+    weight = view.get(Kind("ome.io", "FineTunedWeight"), "", names[0]) if names else None
+    tuned = mapping(weight, "spec") if weight is not None else None
+    model, runtime = model_of(service, view, settings), _chosen_runtime(service, view, settings)
+    return made(Context(service, model, runtime, names, tuned))
 
 
 def _workers(runtime: Any, part: str) -> bool:
@@ -310,6 +330,7 @@ _RUNTIME: Final = {
     "priorities": Fact(priority_conflict, STRING, configurable=True),
     "conflict": Fact(same_priority, STRING, configurable=True),
     "overlaps": Fact(overlaps, STRINGS),
+    "pods": Fact(lambda obj, _: pods_of_runtime(obj), PODS),
     "strayVersions": Fact(lambda obj, _: stray_versions(at(obj, "spec")), NAMES),
 }
 
@@ -343,6 +364,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
             configurable=True,
         ),
         "refusal": Fact(_refusal, STRING, configurable=True),
+        "made": Fact(_made, MADE, configurable=True),
         "weights": Fact(_weights, fields(missing=STRINGS, other=STRINGS, disabled=STRINGS)),
         "misspelt": Fact(lambda obj, _: misspelt(obj), {"type": "object", "additionalProperties": STRING}),
         "withoutReplicas": Fact(_without_replicas, STRINGS),
@@ -359,5 +381,6 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "dataset": _storage_of("spec", "dataset"),
         "service": _referred("InferenceService", "spec", "endpoint", "inferenceService"),
         "misnamed": Fact(_misnamed, BOOLEAN),
+        "job": Fact(job, JOB),
     },
 }

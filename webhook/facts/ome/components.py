@@ -1,0 +1,291 @@
+"""What OME runs of an InferenceService: each component with its name, numbers and pods, for descriptions to copy.
+
+Source: pkg/controller/v1beta1/inferenceservice of OME (17b77eda): components, reconcilers and utils. What OME made is
+compared with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
+
+from webhook.facts.fact import BOOLEAN, INTEGER, STRING, fields
+from webhook.facts.nodes import Referent, at, items, mapping, name_of, text, whole
+from webhook.facts.ome.merging import merged
+from webhook.facts.ome.service import MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, mode_of
+from webhook.facts.ome.wiring import PORT, Context, Json, Wiring, has_container, pod_of, shortened, text_map
+from webhook.golang.errors import GoError
+from webhook.golang.json import GoStruct, marshal
+from webhook.golang.strconv import atoi
+
+_NAME: Final = 63
+"""Characters of a label's value and of the name of a Service."""
+_NOT_KEPT: Final = frozenset(
+    {
+        "autoscaling.knative.dev/min-scale",
+        "autoscaling.knative.dev/max-scale",
+        "internal.ome.io/storage-initializer-sourceuri",
+        "kubectl.kubernetes.io/last-applied-configuration",
+    }
+)
+_OF_POD_ONLY: Final = (
+    "k8s.grafana.com/",
+    "loki.grafana.com/",
+    "prometheus.io/",
+    "networking.gke.io/",
+    "rdma.ome.io/",
+    "ome.io/inject-model-init",
+    "ome.io/inject-fine-tuned-adapter",
+    "ome.io/inject-serving-sidecar",
+)
+
+_OBJECT: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_OBJECTS: Final = {"type": "array", "items": _OBJECT}
+_TEXTS: Final = {"type": "object", "additionalProperties": STRING}
+_COMPONENT: Final = fields(
+    **dict.fromkeys(("role", "path", "name", "app", "mode", "lws", "scaled", "query", "metric"), STRING),
+    **dict.fromkeys(("least", "most", "replicas", "size", "utilization"), INTEGER),
+    known=BOOLEAN,
+    **dict.fromkeys(("annotations", "forService", "podLabels"), _TEXTS),
+    **dict.fromkeys(("spec", "pod", "below", "worker", "workerBelow"), _OBJECT),
+    ports=_OBJECTS,
+)
+"""``path`` is the node of the object, ``spec`` its value over the runtime's, ``app`` the name cut to 63 characters.
+``pod`` and ``below`` are the pod, and what it is without the object's node; ``worker``: those of the workers, if there
+are several nodes. ``known`` is false without a runtime: ``pod`` then has only a name and an image."""
+_MODEL: Final = fields(**dict.fromkeys(("name", "size", "vendor", "format", "version"), STRING))
+MADE: Final = fields(
+    components={"type": "array", "items": _COMPONENT},
+    model=_MODEL,
+    **dict.fromkeys(("runtime", "config", "tuned"), STRING),
+    entry=STRING,
+    port=INTEGER,
+)
+"""Of an InferenceService. ``model`` has what is known of it, ``runtime`` is its name, "" without one. ``config`` is the
+JSON about the model, and ``entry`` the component that users reach: "" where there is none."""
+
+
+def made(context: Context) -> Json:
+    """What OME makes of a service, as :data:`MADE`."""
+    if text(context.service, "metadata", "annotations", MODE) == "VirtualDeployment":
+        return {"components": [], "model": {}, "runtime": "", "config": "", "tuned": "false", "entry": "", "port": 0}
+    components = _components(context)
+    wanted = [role for role in ROLES if isinstance(context.spec.get(role), dict)]
+    is_whole = "engine" in wanted and [each["role"] for each in components] == wanted
+    entry = next((each for each in components if each["role"] == "router"), components[0]) if is_whole else None
+    return {
+        "components": components,
+        "model": _described(context.model),
+        "runtime": context.runtime.name if context.runtime is not None else "",
+        "config": _config(context),
+        "tuned": "true" if context.weights else "false",
+        "entry": entry["role"] if entry is not None else "",
+        "port": _port_of(entry) if entry is not None else 0,
+    }
+
+
+def _port_of(component: Json) -> int:
+    ports = component["ports"]
+    return (whole(ports[0], "containerPort") if ports else None) or PORT
+
+
+def _described(model: Referent | None) -> dict[str, str]:
+    """What the labels and annotations of the children say of the model; without what it lacks."""
+    if model is None:
+        return {}
+    size = text_map(model.object, "metadata", "annotations").get("models.ome.io/category", "SMALL")
+    parts = {"vendor": ("vendor",), "version": ("modelFormat", "version")}
+    more = {key: text(model.spec, *path) for key, path in parts.items() if isinstance(at(model.spec, *path), str)}
+    return {"name": model.name, "size": size, "format": text(model.spec, "modelFormat", "name"), **more}
+
+
+def _config(context: Context) -> str:
+    """The JSON of the ConfigMap about the model and its fine-tuned weights; "" if the model is not in view."""
+    if context.model is None:
+        return ""
+    entry = GoStruct(modelName=text(context.spec, "model", "name"), modelSpec=_settings(context.model.spec))
+    if context.tuned is not None:
+        entry["fineTunedWeightSpec"] = _settings(context.tuned)
+    return marshal([entry])
+
+
+def _settings(spec: Json) -> GoStruct:
+    """The storage and the format of a model; of a fine-tuned weight, which has no format, only the storage."""
+    storage, is_model = mapping(spec, "storage"), "hyperParameters" not in spec
+    values = {
+        **{key: storage.get(key) for key in ("storageUri", "path", "schemaPath", "parameters")},
+        "storageKey": storage.get("key"),
+        "modelFormatName": text(spec, "modelFormat", "name") if is_model else None,
+        "modelFormatVersion": at(spec, "modelFormat", "version"),
+        "modelType": spec.get("modelType"),
+        "modelFrameworkName": at(spec, "modelFramework", "name"),
+        "modelFrameworkVersion": at(spec, "modelFramework", "version"),
+    }
+    return GoStruct({key: value for key, value in values.items() if isinstance(value, str | dict)})
+
+
+def _components(context: Context) -> list[Json]:
+    """The components that OME runs, in its order: none after one that has no container."""
+    found: list[Json] = []
+    for role in ROLES:
+        if isinstance(context.spec.get(role), dict):
+            component = _Component(role, context)
+            if component.failed:
+                break
+            found.append(component.facts())
+    return found
+
+
+class _Component:
+    """``base`` is the runtime's, and ``spec`` the service's over it."""
+
+    def __init__(self, role: str, context: Context) -> None:
+        self.role, self.context = role, context
+        self.base = base_of(context.runtime.spec, role) if context.runtime is not None else {}
+        self.spec = merged(self.base, mapping(context.spec, role))
+        self.mode = mode_of(self.spec, role, context.spec)
+
+    @cached_property
+    def _annotations(self) -> dict[str, str]:
+        own = text_map(self.context.service, "metadata", "annotations")
+        kept = {key: value for key, value in own.items() if key not in _NOT_KEPT}
+        tuned = {"ome.io/inject-fine-tuned-adapter": self.context.weights[0]} if self.context.weights else {}
+        return {**kept, **text_map(self.spec, "annotations"), **tuned}
+
+    @property
+    def failed(self) -> bool:
+        """Whether OME ends with an error before it makes the component."""
+        scaler = self._annotations.get("ome.io/autoscalerClass", "hpa")
+        if len(self.context.weights) > 1 or (self.mode == RAW and scaler not in _CLASSES):
+            return True
+        workers = self.mode != MULTI_NODE or isinstance(self.spec.get("worker"), dict)
+        return self.context.runtime is not None and not (
+            workers and all(map(has_container, _parts(self.spec, self.mode)))
+        )
+
+    def facts(self) -> Json:
+        name, least = f"{name_of(self.context.service)}-{self.role}", whole(self.spec, "minReplicas")
+        minimum, most = max(least or 1, 1), whole(self.spec, "maxReplicas") or 0
+        annotations = self._annotations
+        pods = self._pods()
+        return {
+            "role": self.role,
+            "path": f"spec.{self.role}",
+            "name": name,
+            "app": shortened(name, _NAME, letter=True),
+            "lws": f"lws-{name[-50:]}",
+            "scaled": f"scaledobject-{name[-50:]}",
+            "mode": self.mode,
+            "known": self.context.runtime is not None,
+            "least": minimum,
+            "most": max(minimum, most),
+            "replicas": 1 if least is None else least,
+            "size": self._workers + 1,
+            "metric": text(self.spec, "scaleMetric"),
+            "utilization": self._utilization(annotations),
+            "query": self._query(name, annotations),
+            "annotations": annotations,
+            "forService": {key: value for key, value in annotations.items() if not key.startswith(_OF_POD_ONLY)},
+            "podLabels": _queue_labels(annotations),
+            "spec": self.spec,
+            "ports": items(pods["pod"]["containers"][0], "ports") if pods["pod"].get("containers") else [],
+            **pods,
+        }
+
+    @property
+    def _workers(self) -> int:
+        return whole(self.spec, "worker", "size") or 0
+
+    def _utilization(self, annotations: dict[str, str]) -> int:
+        written = annotations.get("ome.io/targetUtilizationPercentage")
+        if written is None:
+            target = whole(self.spec, "scaleTarget")
+            return 80 if target is None else target
+        try:
+            return atoi(written)
+        except GoError:
+            return 0
+
+    def _query(self, name: str, annotations: dict[str, str]) -> str:
+        """The query of KEDA: a custom one is a format of Go with the name of the Deployment."""
+        if (annotated := annotations.get("autoscaling.keda.sh/prometheus.query")) is not None:
+            return annotated
+        custom = text(self.context.spec, "kedaConfig", "customPromQuery")
+        if not custom:
+            return _QUERY.replace("%s", name)
+        return custom.replace("%s", name, 1) if "%s" in custom else f"{custom}%!(EXTRA string={name})"
+
+    def _pods(self) -> Json:
+        if self.context.runtime is None:
+            runner = mapping(self.spec, "runner") or next(iter(items(self.spec, "containers")), {})
+            pod = {"containers": [{"name": MAIN, "image": text(runner, "image") or "of-the-runtime"}]}
+            return {"pod": pod, "below": {}, **({"worker": pod} if self.mode == MULTI_NODE else {})}
+        wiring = Wiring(self.context, self.role, self._annotations, self._workers, probed=self.mode != MULTI_NODE)
+        bases = [*_parts(self.base, self.mode)] if mode_of(self.base, self.role, {}) == self.mode else []
+        pods = dict(zip(("pod", "worker"), map(wiring.pod, _parts(self.spec, self.mode)), strict=False))
+        return {"below": {}, **pods, **dict(zip(("below", "workerBelow"), map(pod_of, bases), strict=False))}
+
+
+_CLASSES: Final = frozenset({"hpa", "external", "keda"})
+_QUERY: Final = """sum(
+            avg_over_time(vllm:avg_generation_throughput_toks_per_s{ome_io_inferenceservice="%s"}[5m]) < bool 10
+        )
+        *
+        sum(
+            rate(vllm:request_success_total{ome_io_inferenceservice="%s"}[1m]) > bool 0.50
+        )"""
+
+
+def _parts(component: Json, mode: str) -> Iterator[Json]:
+    """What becomes a pod each: that of the leader or of all, and of the workers."""
+    several = mode == MULTI_NODE
+    leader, worker = component.get("leader"), component.get("worker")
+    yield leader if several and isinstance(leader, dict) else component
+    if several and isinstance(worker, dict):
+        yield worker
+
+
+PODS: Final = {"type": "array", "items": fields(path=STRING, pod=_OBJECT)}
+"""Of a runtime: the nodes that become pods."""
+_NAMED: Final = {"name": MAIN, "image": "of-the-service"}
+
+
+def pods_of_runtime(runtime: Json) -> list[Json]:
+    """The pods of a service that writes nothing but its model; it may give the runner a name and an image.
+
+    A mount may mean the volume of the model, whose name is not known, so each has a volume.
+    """
+    spec = mapping(runtime, "spec")
+    nodes = [(f"spec.{role}Config", role, mapping(spec, f"{role}Config")) for role in ROLES]
+    if not mapping(spec, "engineConfig"):
+        nodes.append(("spec", "engine", base_of(spec, "engine")))
+    return [pod for path, role, node in nodes if node for pod in _alone(path, node, mode_of(node, role, {}))]
+
+
+def _alone(path: str, node: Json, mode: str) -> Iterator[Json]:
+    several = mode == MULTI_NODE and path != "spec"
+    for part, key in zip(_parts(node, mode), ("leader", "worker"), strict=False) if mode == RAW or several else ():
+        runner = part.get("runner")
+        pod = pod_of({**part, "runner": {**_NAMED, **runner}} if isinstance(runner, dict) else part)
+        if pod["containers"]:
+            volumes = [*items(pod, "volumes")]
+            mounts = [text(mount, "name") for each in pod["containers"] for mount in items(each, "volumeMounts")]
+            absent = dict.fromkeys(mounts).keys() - {text(volume, "name") for volume in volumes}
+            pod["volumes"] = [*volumes, *({"name": name, "emptyDir": {}} for name in sorted(absent))]
+            yield {"path": f"{path}.{key}" if several and isinstance(node.get(key), dict) else path, "pod": pod}
+
+
+def _queue_labels(annotations: dict[str, str]) -> dict[str, str]:
+    """The labels by which Volcano or Kueue find the pods."""
+    queue, cluster = annotations.get("ome.io/volcano-queue"), annotations.get("ome.io/dedicated-ai-cluster")
+    labels: dict[str, str] = {}
+    if queue is not None:
+        labels["volcano.sh/queue-name"] = queue
+    elif cluster is not None and "kueue-enabled" in annotations:
+        labels["kueue.x-k8s.io/queue-name"] = cluster
+        labels["kueue.x-k8s.io/priority-class"] = "kueue-scheduling-high-priority"
+    elif cluster is not None:
+        labels["volcano.sh/queue-name"] = cluster
+        labels["ray.io/priority-class-name"] = "volcano-scheduling-high-priority"
+    return labels | ({"ray.io/scheduler-name": "volcano"} if "volcano" in annotations else {})
