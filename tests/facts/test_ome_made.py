@@ -111,7 +111,7 @@ def test_the_service_wins_and_the_runner_joins_the_container_of_its_name():
     assert [(each["name"], each["value"]) for each in container["env"]] == told
     assert found["pod"]["volumes"][-1] == {"name": "m", "hostPath": {"path": "/m"}}
     assert found["pod"]["nodeSelector"] == {"models.ome.io/clusterbasemodel.m": "Ready"}
-    assert found["below"]["containers"][0]["args"] == ["a", "b"]
+    assert found["merged"]["pod"]["alone"]["containers"][0]["args"] == ["a", "b"]
 
 
 def test_the_annotations_of_pods_are_not_those_of_services():
@@ -188,14 +188,15 @@ def test_a_runtime_alone_makes_the_pods_of_a_service_that_writes_nothing():
     runner = {"image": "i", "volumeMounts": [{"name": "unknown", "mountPath": "/x"}]}
     several = {"leader": {"runner": runner}, "worker": {"runner": {"name": "w"}}}
     pods = pods_of_runtime({"spec": {"engineConfig": {"runner": runner}, "decoderConfig": several}})
-    assert [each["path"] for each in pods] == [
+    assert [each["merged"]["pod"]["at"] for each in pods] == [
         "spec.engineConfig",
         "spec.decoderConfig.leader",
         "spec.decoderConfig.worker",
     ]
     assert pods[0]["pod"]["containers"] == [{"name": "ome-container", **runner}]
     assert pods[0]["pod"]["volumes"] == [{"name": "unknown", "emptyDir": {}}]
-    assert [each["path"] for each in pods_of_runtime({"spec": {"containers": [{"name": "c"}]}})] == ["spec"]
+    (older,) = pods_of_runtime({"spec": {"containers": [{"name": "c"}]}})
+    assert older["merged"]["pod"] == {"at": "spec", "alone": {}}
 
 
 def test_a_benchmark_writes_over_the_pod_of_its_tool():

@@ -25,7 +25,7 @@ _OF_TOOL: Final = ("image", "env", "envFrom", "volumeMounts", "resources")
 _OBJECT: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _GPUS: Final = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 
-JOB: Final = fields(arguments=STRINGS, container=_OBJECT, pod=_OBJECT)
+JOB: Final = fields(arguments=STRINGS, container=_OBJECT, pod=_OBJECT, merged=_OBJECT)
 """Of a BenchmarkJob: the container of the tool with what the object writes over it, and the pod without containers."""
 
 
@@ -36,13 +36,17 @@ def job(benchmark: Json, view: ClusterView) -> Json:
     container, pod = _tool(spec), {"tolerations": [_GPUS]}
     _add_model(container, pod, spec, view)
     _add_output(container, pod, spec)
+    merged_with = {
+        key: {"at": "spec.podOverride", "alone": each} for key, each in (("container", container), ("pod", pod))
+    }
+    over = {key: {"at": "spec.podOverride", "alone": each} for key, each in alone.items()}
     container = merged(container, {key: override[key] for key in _OF_TOOL if key in override})
     pod = merged(pod, {key: override[key] for key in _OF_JOB if key in override})
     if _service(spec, view) is None and at(spec, "endpoint", "inferenceService") is not None:
         names = {text(volume, "name") for volume in items(pod, "volumes")}
         unknown = [name for mount in items(container, "volumeMounts") if (name := text(mount, "name")) not in names]
         pod["volumes"] = [*items(pod, "volumes"), *({"name": name, "emptyDir": {}} for name in dict.fromkeys(unknown))]
-    return {"arguments": [*_arguments(spec)], "container": container, "pod": pod}
+    return {"arguments": [*_arguments(spec)], "container": container, "pod": pod, "merged": over}
 
 
 def _tool(spec: Json) -> Json:

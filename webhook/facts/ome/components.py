@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from webhook.facts.fact import BOOLEAN, INTEGER, STRING, fields
 from webhook.facts.nodes import Referent, at, items, mapping, name_of, text, whole
 from webhook.facts.ome.merging import merged
 from webhook.facts.ome.service import MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, mode_of
-from webhook.facts.ome.wiring import PORT, Context, Json, Wiring, has_container, pod_of, shortened, text_map
+from webhook.facts.ome.wiring import PORT, Context, Json, Wiring, beside, has_container, pod_of, shortened, text_map
 from webhook.golang.errors import GoError
 from webhook.golang.json import GoStruct, marshal
 from webhook.golang.strconv import atoi
@@ -44,16 +44,16 @@ _OBJECT: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True
 _OBJECTS: Final = {"type": "array", "items": _OBJECT}
 _TEXTS: Final = {"type": "object", "additionalProperties": STRING}
 _COMPONENT: Final = fields(
-    **dict.fromkeys(("role", "path", "name", "app", "mode", "lws", "scaled", "query", "metric"), STRING),
+    **dict.fromkeys(("role", "name", "app", "mode", "lws", "scaled", "query", "metric"), STRING),
     **dict.fromkeys(("least", "most", "replicas", "size", "utilization"), INTEGER),
     known=BOOLEAN,
     **dict.fromkeys(("annotations", "forService", "podLabels"), _TEXTS),
-    **dict.fromkeys(("spec", "pod", "below", "worker", "workerBelow"), _OBJECT),
+    **dict.fromkeys(("spec", "pod", "worker", "merged"), _OBJECT),
     ports=_OBJECTS,
 )
-"""``path`` is the node of the object, ``spec`` its value over the runtime's, ``app`` the name cut to 63 characters.
-``pod`` and ``below`` are the pod, and what it is without the object's node; ``worker``: those of the workers, if there
-are several nodes. ``known`` is false without a runtime: ``pod`` then has only a name and an image."""
+"""``spec`` is the component of the service over the runtime's, ``app`` the name cut to 63 characters, ``worker`` the
+pod of the workers, if there are several nodes. ``known`` is false without a runtime: ``pod`` then has only a name and
+an image."""
 _MODEL: Final = fields(**dict.fromkeys(("name", "size", "vendor", "format", "version"), STRING))
 MADE: Final = fields(
     components={"type": "array", "items": _COMPONENT},
@@ -161,7 +161,7 @@ class _Component:
             return True
         workers = self.mode != MULTI_NODE or isinstance(self.spec.get("worker"), dict)
         return self.context.runtime is not None and not (
-            workers and all(map(has_container, _parts(self.spec, self.mode)))
+            workers and all(has_container(part) for _, part in _parts(self.spec, self.mode))
         )
 
     def facts(self) -> Json:
@@ -171,7 +171,6 @@ class _Component:
         pods = self._pods()
         return {
             "role": self.role,
-            "path": f"spec.{self.role}",
             "name": name,
             "app": shortened(name, _NAME, letter=True),
             "lws": f"lws-{name[-50:]}",
@@ -217,14 +216,21 @@ class _Component:
         return custom.replace("%s", name, 1) if "%s" in custom else f"{custom}%!(EXTRA string={name})"
 
     def _pods(self) -> Json:
+        """The pods, and which nodes of the object they and ``spec`` are merged with."""
+        path = f"spec.{self.role}"
         if self.context.runtime is None:
             runner = mapping(self.spec, "runner") or next(iter(items(self.spec, "containers")), {})
             pod = {"containers": [{"name": MAIN, "image": text(runner, "image") or "of-the-runtime"}]}
-            return {"pod": pod, "below": {}, **({"worker": pod} if self.mode == MULTI_NODE else {})}
+            nodes = {key: {"at": path, "beside": {"containers[0]": "runner"}} for key in ("spec", "pod", "worker")}
+            return {"pod": pod, "merged": nodes, **({"worker": pod} if self.mode == MULTI_NODE else {})}
         wiring = Wiring(self.context, self.role, self._annotations, self._workers, probed=self.mode != MULTI_NODE)
-        bases = [*_parts(self.base, self.mode)] if mode_of(self.base, self.role, {}) == self.mode else []
-        pods = dict(zip(("pod", "worker"), map(wiring.pod, _parts(self.spec, self.mode)), strict=False))
-        return {"below": {}, **pods, **dict(zip(("below", "workerBelow"), map(pod_of, bases), strict=False))}
+        alone = dict(_parts(self.base, self.mode)) if mode_of(self.base, self.role, {}) == self.mode else {}
+        pods, merged = dict[str, Any](), {"spec": {"at": path, "alone": self.base}}
+        for member, (key, part) in zip(("pod", "worker"), _parts(self.spec, self.mode), strict=False):
+            pods[member] = wiring.pod(part)
+            below = pod_of(alone[key]) if key in alone else {}
+            merged[member] = {"at": f"{path}.{key}" if key else path, "alone": below, "beside": beside(part)}
+        return {**pods, "merged": merged}
 
 
 _CLASSES: Final = frozenset({"hpa", "external", "keda"})
@@ -237,17 +243,17 @@ _QUERY: Final = """sum(
         )"""
 
 
-def _parts(component: Json, mode: str) -> Iterator[Json]:
-    """What becomes a pod each: that of the leader or of all, and of the workers."""
+def _parts(component: Json, mode: str) -> Iterator[tuple[str, Json]]:
+    """What becomes a pod each, with its key in the component: the leader or, without one, all, and the workers."""
     several = mode == MULTI_NODE
     leader, worker = component.get("leader"), component.get("worker")
-    yield leader if several and isinstance(leader, dict) else component
+    yield ("leader", leader) if several and isinstance(leader, dict) else ("", component)
     if several and isinstance(worker, dict):
-        yield worker
+        yield "worker", worker
 
 
-PODS: Final = {"type": "array", "items": fields(path=STRING, pod=_OBJECT)}
-"""Of a runtime: the nodes that become pods."""
+PODS: Final = {"type": "array", "items": fields(pod=_OBJECT, merged=_OBJECT)}
+"""Of a runtime: what becomes a pod."""
 _NAMED: Final = {"name": MAIN, "image": "of-the-service"}
 
 
@@ -258,22 +264,28 @@ def pods_of_runtime(runtime: Json) -> list[Json]:
     """
     spec = mapping(runtime, "spec")
     nodes = [(f"spec.{role}Config", role, mapping(spec, f"{role}Config")) for role in ROLES]
-    if not mapping(spec, "engineConfig"):
+    if not mapping(spec, "engineConfig") and mode_of(base_of(spec, "engine"), "engine", {}) == RAW:
         nodes.append(("spec", "engine", base_of(spec, "engine")))
     return [pod for path, role, node in nodes if node for pod in _alone(path, node, mode_of(node, role, {}))]
 
 
 def _alone(path: str, node: Json, mode: str) -> Iterator[Json]:
-    several = mode == MULTI_NODE and path != "spec"
-    for part, key in zip(_parts(node, mode), ("leader", "worker"), strict=False) if mode == RAW or several else ():
+    for key, part in _parts(node, mode) if mode in {RAW, MULTI_NODE} else ():
         runner = part.get("runner")
         pod = pod_of({**part, "runner": {**_NAMED, **runner}} if isinstance(runner, dict) else part)
-        if pod["containers"]:
-            volumes = [*items(pod, "volumes")]
-            mounts = [text(mount, "name") for each in pod["containers"] for mount in items(each, "volumeMounts")]
-            absent = dict.fromkeys(mounts).keys() - {text(volume, "name") for volume in volumes}
+        if not pod["containers"]:
+            continue
+        volumes = [*items(pod, "volumes")]
+        mounts = [text(mount, "name") for each in pod["containers"] for mount in items(each, "volumeMounts")]
+        absent = dict.fromkeys(mounts).keys() - {text(volume, "name") for volume in volumes}
+        if absent:
             pod["volumes"] = [*volumes, *({"name": name, "emptyDir": {}} for name in sorted(absent))]
-            yield {"path": f"{path}.{key}" if several and isinstance(node.get(key), dict) else path, "pod": pod}
+        at = {
+            "at": f"{path}.{key}" if key else path,
+            "alone": {},
+            **({"beside": beside(part)} if path != "spec" else {}),
+        }
+        yield {"pod": pod, "merged": {"pod": at}}
 
 
 def _queue_labels(annotations: dict[str, str]) -> dict[str, str]:

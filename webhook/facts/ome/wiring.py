@@ -193,6 +193,11 @@ def pod_of(part: Json) -> Json:
     return {**pod, "containers": containers}
 
 
+def beside(part: Json) -> dict[str, str]:
+    """Which container of the pod is a key of the component, and not in its list."""
+    return {f"containers[{_main_of(part)}]": "runner"} if isinstance(part.get("runner"), dict) else {}
+
+
 def _main_of(part: Json) -> int:
     """The index of the container that OME changes: the runner's, else the first."""
     runner, containers = part.get("runner"), items(part, "containers")
