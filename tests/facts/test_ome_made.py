@@ -123,7 +123,7 @@ def test_the_annotations_of_pods_are_not_those_of_services():
 
 def test_numbers_of_the_autoscaler_and_of_a_set_of_several_nodes():
     found = component(service("engine: {minReplicas: 4, maxReplicas: 2, scaleTarget: 55}"))
-    assert (found["least"], found["most"], found["utilization"]) == (4, 4, 55)
+    assert (found["least"], found["most"], found["spec"]["scaleTarget"]) == (4, 4, 55)
     annotated = {"ome.io/targetUtilizationPercentage": "half"}
     assert component(service("engine: {scaleTarget: 55}", annotations=annotated))["utilization"] == 0
     several = component(service("engine: {leader: {runner: {name: a}}, worker: {size: 3, runner: {name: b}}}"))
@@ -134,9 +134,9 @@ def test_numbers_of_the_autoscaler_and_of_a_set_of_several_nodes():
 def test_what_has_no_container_ends_the_rest():
     facts = made(service("{engine: {}, decoder: {}, router: {}}"), MODEL, RUNTIME)
     assert [each["role"] for each in facts["components"]] == ["engine"]
-    assert (facts["entry"], facts["port"]) == ("", 0)
+    assert facts["entry"] == {}
     whole = made(service("{engine: {}, router: {}}"), MODEL, RUNTIME)
-    assert (whole["entry"], whole["port"]) == ("router", 8080)
+    assert whole["entry"] == {"role": "router", "port": 8080, "type": "ClusterIP", "annotations": {}}
     assert whole["components"][1]["pod"]["containers"][0]["env"] == [{"name": "B", "value": "2"}]
 
 

@@ -5,13 +5,16 @@ A source of findings of its own: for the object itself nothing is refused, and o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from webhook import children  # what judges a child is loaded for the first one
 from webhook.admission import Cause, Request, Warn, cut_end
 from webhook.catalog import Catalog
 from webhook.cel import Budget as CostBudget
+from webhook.cel import CelError
 from webhook.cluster import ClusterView, Kind
 from webhook.engine.findings import MAX_FINDINGS, MESSAGE, Findings
 from webhook.engine.options import OBJECT_BUDGET, Options
@@ -19,7 +22,7 @@ from webhook.engine.pods.findings import POD_CODES, REFUSED, WARNED
 from webhook.engine.pods.seen import RIGHT
 from webhook.engine.pods.whole import PodFault
 from webhook.engine.review import ObjectReview, Subject, review_of
-from webhook.facts.nodes import mapping, namespace_of
+from webhook.facts.nodes import items, mapping, namespace_of
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.policy import PolicyScope, Profile
 from webhook.schema import OMIT, DecodeError, FieldError
@@ -50,6 +53,14 @@ _MAKERS: Final = {"Job": "Job", "CronJob": "Job", "StatefulSet": "StatefulSet", 
 
 _OF_PODS: Final = "each Pod is refused, which only an event of the {} says"
 
+_TOO_MANY: Final = "FieldValueTooMany"
+_ABSENT: Final = "FieldValueRequired"
+_NOT_FOUND: Final = "FieldValueNotFound"
+_CONTAINERS: Final = frozenset({"containers", "initContainers", "ephemeralContainers"})
+_INDEX: Final = re.compile(r"\[[0-9]+\]")
+
+Judge: TypeAlias = Callable[[dict[str, Any]], Iterable[FieldError]]
+
 _TEMPLATES: Final = frozenset({"template", "leaderTemplate", "workerTemplate"})
 """The fields that have the templates of pods."""
 
@@ -74,7 +85,7 @@ class Children(NamedTuple):
     """What is found of the children of an object, and the paths of the parts of it that are in them."""
 
     findings: Findings
-    judged: frozenset[tuple[str, ...]]
+    judged: frozenset[tuple[str | int, ...]]
 
 
 def child_findings(subject: Subject, scope: PolicyScope) -> Children | None:
@@ -123,7 +134,7 @@ def described(request: Request, catalog: Catalog, view: ClusterView, options: Op
     rules, owner = review.kind.policy.children, Kind(review.kind.gvk.group, review.kind.gvk.kind)
     made = (each for each in children.children_of(rules, scope, owner) if isinstance(each, children.Child))
     namespace = namespace_of(scope.object)
-    return [each._replace(object=children.placed(each.object, namespace)) for each in made]
+    return [each.of(children.placed(each.object, namespace)) for each in made]
 
 
 def _first(faults: Iterable[ChildFault]) -> Iterable[ChildFault]:
@@ -149,7 +160,8 @@ class _Judge:
 
     def __init__(self, review: ObjectReview, scope: PolicyScope) -> None:
         self._review, self._scope = review, scope
-        self.judged = frozenset[tuple[str, ...]]()
+        self.judged = frozenset[tuple[str | int, ...]]()
+        self._is_cut = False  # whether a child has more faults than are looked at
 
     def faults(self) -> list[ChildFault]:
         """What is wrong, at most :data:`MAX_FINDINGS`. An object whose children were right is not judged again."""
@@ -177,8 +189,10 @@ class _Judge:
                 text = f"what becomes of it is not known: the {child.rule.kind} cannot be described ({child.reason})"
                 yield ChildFault(FAILED, "", "FieldValueInvalid", text)
                 continue
-            self.judged |= child.rule.copies
+            self._is_cut = False
             yield from self._of(child, children.placed(child.object, namespace))
+            if not self._is_cut:
+                self.judged |= {*child.judged()}
 
     @property
     def _hidden(self) -> frozenset[str]:
@@ -188,18 +202,56 @@ class _Judge:
         """The faults of a child: of the object, and then those that only its pods have."""
         rule, budget = child.rule, self._review.budget
         if not children.is_builtin(children.kind_of(made)):
-            yield from _faults(child, self._by_definition(made), rule.becomes)
+            yield from self._faults(child, made, self._by_definition, rule.becomes)
+            yield from self._faults(child, made, lambda each: children.template_errors(each, budget), rule.becomes)
             return
-        errors = [*children.child_errors(made, budget)]
-        yield from _faults(child, errors, rule.becomes)
-        if errors:
+        pods_are_refused = False
+        for fault in self._faults(child, made, lambda each: children.child_errors(each, budget), rule.becomes):
+            pods_are_refused |= fault.code == REFUSED
+            yield fault
+        if pods_are_refused:
             return
         maker = _MAKERS.get(rule.kind, "ReplicaSet")
-        yield from _faults(child, children.pod_errors(made, budget), _OF_PODS.format(maker))
+        of_pods = _OF_PODS.format(maker)
+        yield from self._faults(child, made, lambda each: children.pod_errors(each, budget), of_pods)
+        yield from self._warnings(child, made)
+
+    def _faults(self, child: children.Child, made: dict[str, Any], judge: Judge, becomes: str) -> Iterator[ChildFault]:
+        """The faults at the fields that are their causes; those are left out that no field of the object causes."""
+
+        @cache
+        def alone() -> frozenset[tuple[str, str]]:
+            return frozenset((_unplaced(each.field), PodFault.of(each).text) for each in judge(self._alone(child)))
+
+        for error in judge(made):
+            place = _written(field_keys(error.field))
+            origin, text = child.origin(place, error.bad_value), PodFault.of(error).text
+            self._is_cut |= error.type == _TOO_MANY
+            if not origin.field or _is_of_volume(error, made, place):
+                continue
+            may_be_given = error.type == _ABSENT and len(field_keys(origin.rest)) == 1
+            if origin.rest and not may_be_given and (_unplaced(error.field), text) in alone():
+                continue
+            code = REFUSED if any(key in _TEMPLATES for key in place) else _CODES.get(child.rule.kind, OTHER)
+            yield ChildFault(code, origin.field, error.type, f"{text}{_where(child, origin, place)}; {becomes}")
+
+    def _warnings(self, child: children.Child, made: dict[str, Any]) -> Iterator[ChildFault]:
+        budget, alone = self._review.budget, None
         for field, text in children.pod_warnings(made, budget):
             origin = child.origin(field_keys(field))
-            if origin.field:
-                yield ChildFault(WARNED, origin.field, "", text)
+            if origin.rest and alone is None:
+                alone = {(_unplaced(place), each) for place, each in children.pod_warnings(self._alone(child), budget)}
+            if origin.field and not (origin.rest and alone and (_unplaced(field), text) in alone):
+                where = _where(child, origin, ()) if origin.rest else ""
+                yield ChildFault(WARNED, origin.field, "", f"{text}{where}")
+
+    def _alone(self, child: children.Child) -> dict[str, Any]:
+        """The child without what the object writes: faults of that are not the object's."""
+        try:
+            made = child.alone()
+        except CelError:
+            made = {"apiVersion": child.rule.api_version, "kind": child.rule.kind}
+        return children.placed(made, namespace_of(self._scope.object))
 
     def _by_definition(self, made: dict[str, Any]) -> list[FieldError]:
         """What the definition of the child's kind says, if there is one; without it, nothing is known of the child."""
@@ -216,17 +268,28 @@ class _Judge:
         return [*unknown, *known.schema.check(decoded.object, None, cost).errors]
 
 
-def _faults(child: children.Child, errors: Iterable[FieldError], becomes: str) -> Iterator[ChildFault]:
-    """The faults at the fields that are their causes; those are left out that no field of the object causes."""
-    for error in errors:
-        place = _written(field_keys(error.field))
-        origin = child.origin(place, error.bad_value)
-        if origin.field:
-            of_pods = any(key in _TEMPLATES for key in place)
-            code = REFUSED if of_pods else _CODES.get(child.rule.kind, OTHER)
-            at = "" if origin.exact else f", at {field_path(place)} of the {child.rule.kind}"
-            beside = f" (see also {', '.join(origin.others)})" if origin.others else ""
-            yield ChildFault(code, origin.field, error.type, f"{PodFault.of(error).text}{at}; {becomes}{beside}")
+def _where(child: children.Child, origin: children.Origin, place: Sequence[str | int]) -> str:
+    """Where in the child a fault is, if the object has no such field."""
+    beside = f" (see also {', '.join(origin.others)})" if origin.others else ""
+    if origin.merged or origin.rest:
+        at = [f"at {origin.rest}"] if origin.rest else []
+        return f" ({', '.join([*at, *([f'merged with {origin.merged}'] if origin.merged else [])])}){beside}"
+    return beside if origin.exact else f", at {field_path(place)} of the {child.rule.kind}{beside}"
+
+
+def _is_of_volume(error: FieldError, made: Any, place: Sequence[str | int]) -> bool:
+    """Whether a volume is not found that is there, and has a fault of its own."""
+    if error.type != _NOT_FOUND or "volumeMounts" not in place:
+        return False
+    pod = made
+    for key in place[: next(index for index, key in enumerate(place) if key in _CONTAINERS)]:
+        pod = pod[key]
+    return any(volume.get("name") == error.bad_value for volume in items(pod, "volumes"))
+
+
+def _unplaced(field: str) -> str:
+    """A field without its indexes: an item of a merged list moves."""
+    return _INDEX.sub("[]", field)
 
 
 def _written(place: list[str | int]) -> list[str | int]:

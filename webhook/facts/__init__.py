@@ -11,7 +11,7 @@ from typing import Final
 
 from webhook.cluster.view import Kind
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
-from webhook.facts.fact import Fact, Fetched, Knowledge, Member, Table, Whole, Wholes, WholesOf, inputs_of, referenced
+from webhook.facts.fact import Fact, Fetched, Knowledge, Member, Table, inputs_of, referenced
 from webhook.facts.names import is_typo
 from webhook.facts.nodes import Memo
 
@@ -28,9 +28,6 @@ __all__ = [
     "Member",
     "Memo",
     "Table",
-    "Whole",
-    "Wholes",
-    "WholesOf",
     "inputs_of",
     "is_typo",
     "referenced",

@@ -22,7 +22,7 @@ from webhook.policy.problems import problem
 from webhook.policy.ranges import Range, in_force
 from webhook.policy.reads import OBJECT, Reads
 from webhook.policy.template import ChildRule, Entry, Fields
-from webhook.policy.templates import At, Compile, Templates, paths_of
+from webhook.policy.templates import At, Compile, Templates, of_facts, paths_of
 
 if TYPE_CHECKING:
     from webhook.policy.document import Child, Default, PolicyDocument, Validation, Variable
@@ -132,7 +132,8 @@ class _Compiler:
         fields = made if isinstance(made, Fields) else Fields((Entry("", made),))
         facts = frozenset(templates.facts)
         kind, api_version = child.object["kind"], child.object["apiVersion"]
-        return ChildRule(child.name, api_version, kind, when, each, fields, child.becomes, facts, paths_of([fields]))
+        copies, leaves = paths_of([fields]), tuple(of_facts(fields))
+        return ChildRule(child.name, api_version, kind, when, each, fields, child.becomes, facts, copies, leaves)
 
     def _item(self, path: tuple[str, ...], at: tuple[str | int, ...]) -> Environment | None:
         """The environment of the items of a list; None, and a problem, if there is no list."""

@@ -100,7 +100,8 @@ class Templates:
             self._tools.problem((*at, OVER), f"says what {ALL} is merged over; add {ALL}")
         for key, item in value.items():
             if key == ALL:
-                yield Entry("", self._all(item, env, (*at, ALL)), self._over(over, (*at, OVER)))
+                for each in item if isinstance(item, list) else (item,):
+                    yield Entry("", self._all(each, env, (*at, ALL)), self._over(over, (*at, OVER)))
             elif not key.startswith("$"):
                 yield Entry(key, self.node(item, env, (*at, key)))
 
@@ -227,6 +228,21 @@ def _quoted(text: str) -> str:
 def paths_of(nodes: Iterable[Node]) -> frozenset[tuple[str, ...]]:
     """The paths of the object whose values are copied into nodes as they are."""
     return frozenset(path for node in nodes for path in _copies(node))
+
+
+def of_facts(node: Node | Each | All) -> Iterator[Copied]:
+    """The leaves that copy a value of a fact, or of the item of a loop, except those of lists."""
+    match node:
+        case Copied() if node.path[0] != OBJECT:
+            yield node
+        case Fields():
+            for entry in node.entries:
+                yield from of_facts(entry.node)
+        case Items():
+            for element in node.elements:
+                yield from of_facts(element)
+        case All():
+            yield from of_facts(node.items)
 
 
 def _copies(node: Node | Each | All) -> Iterator[tuple[str, ...]]:

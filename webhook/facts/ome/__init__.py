@@ -9,7 +9,6 @@ from webhook.facts.ome.choice import comparison, preferred, ranking_tables, sele
 from webhook.facts.ome.facts import FACTS
 from webhook.facts.ome.lookup import find_model, find_runtime
 from webhook.facts.ome.merging import merged
-from webhook.facts.ome.pods import pods_of_benchmark, pods_of_runtime, pods_of_service
 from webhook.facts.ome.selection import incompatible
 from webhook.facts.ome.service import CONFIG, MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, has_full_runner, mode_of
 from webhook.facts.ome.storage import storage_error, storage_scheme
@@ -59,11 +58,6 @@ KNOWLEDGE: Final = Knowledge(
             *(Fetched(Kind("resource.k8s.io", kind)) for kind in _CLAIMS),
         ]
     ),
-    wholes={
-        "InferenceService": pods_of_service,
-        "BenchmarkJob": pods_of_benchmark,
-        **dict.fromkeys(("ServingRuntime", "ClusterServingRuntime"), pods_of_runtime),
-    },
     comparisons={_SERVICE: comparison},
     explanations={_SERVICE: ranking_tables},
     choices={(_SERVICE, "model"): ("name", "kind"), (_SERVICE, "runtime"): ("name", "kind")},

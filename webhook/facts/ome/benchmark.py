@@ -36,10 +36,11 @@ def job(benchmark: Json, view: ClusterView) -> Json:
     container, pod = _tool(spec), {"tolerations": [_GPUS]}
     _add_model(container, pod, spec, view)
     _add_output(container, pod, spec)
-    merged_with = {
-        key: {"at": "spec.podOverride", "alone": each} for key, each in (("container", container), ("pod", pod))
+    alone = {"container": container, "pod": pod}
+    over = {
+        key: {"at": "spec.podOverride", "alone": each, "with": "the pod of the benchmark"}
+        for key, each in alone.items()
     }
-    over = {key: {"at": "spec.podOverride", "alone": each} for key, each in alone.items()}
     container = merged(container, {key: override[key] for key in _OF_TOOL if key in override})
     pod = merged(pod, {key: override[key] for key in _OF_JOB if key in override})
     if _service(spec, view) is None and at(spec, "endpoint", "inferenceService") is not None:

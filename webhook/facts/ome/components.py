@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
-from webhook.facts.fact import BOOLEAN, INTEGER, STRING, fields
+from webhook.facts.fact import BOOLEAN, INTEGER, STRING, Schema, fields
 from webhook.facts.nodes import Referent, at, items, mapping, name_of, text, whole
 from webhook.facts.ome.merging import merged
 from webhook.facts.ome.service import MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, mode_of
@@ -40,54 +40,67 @@ _OF_POD_ONLY: Final = (
     "ome.io/inject-serving-sidecar",
 )
 
+_OF_ENTRY: Final = ("service.beta.kubernetes.io/", "cloud.google.com/", "service.kubernetes.io/")
+
 _OBJECT: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _OBJECTS: Final = {"type": "array", "items": _OBJECT}
+_NUMBER_OR_TEXT: Final[Schema] = {"x-kubernetes-int-or-string": True}
 _TEXTS: Final = {"type": "object", "additionalProperties": STRING}
 _COMPONENT: Final = fields(
-    **dict.fromkeys(("role", "name", "app", "mode", "lws", "scaled", "query", "metric"), STRING),
+    **dict.fromkeys(("role", "name", "app", "mode", "lws", "scaled", "scaler", "query", "service", "address"), STRING),
     **dict.fromkeys(("least", "most", "replicas", "size", "utilization"), INTEGER),
     known=BOOLEAN,
     **dict.fromkeys(("annotations", "forService", "podLabels"), _TEXTS),
-    **dict.fromkeys(("spec", "pod", "worker", "merged"), _OBJECT),
+    **dict.fromkeys(("pod", "worker", "merged"), _OBJECT),
     ports=_OBJECTS,
+    spec=fields(
+        **dict.fromkeys(("labels", "annotations"), _TEXTS),
+        **dict.fromkeys(("minReplicas", "scaleTarget", "timeoutSeconds", "containerConcurrency"), INTEGER),
+        **dict.fromkeys(("minAvailable", "maxUnavailable"), _NUMBER_OR_TEXT),
+        scaleMetric=STRING,
+        deploymentStrategy={**_OBJECT, "properties": {"type": STRING}},
+    ),
 )
 """``spec`` is the component of the service over the runtime's, ``app`` the name cut to 63 characters, ``worker`` the
 pod of the workers, if there are several nodes. ``known`` is false without a runtime: ``pod`` then has only a name and
 an image."""
-_MODEL: Final = fields(**dict.fromkeys(("name", "size", "vendor", "format", "version"), STRING))
 MADE: Final = fields(
     components={"type": "array", "items": _COMPONENT},
-    model=_MODEL,
+    model=fields(**dict.fromkeys(("name", "size", "type", "vendor", "format", "version"), STRING)),
     **dict.fromkeys(("runtime", "config", "tuned"), STRING),
-    entry=STRING,
-    port=INTEGER,
+    entry=fields(role=STRING, port=INTEGER, type=STRING, annotations=_TEXTS),
 )
-"""Of an InferenceService. ``model`` has what is known of it, ``runtime`` is its name, "" without one. ``config`` is the
-JSON about the model, and ``entry`` the component that users reach: "" where there is none."""
+"""Of an InferenceService. ``model`` has what is known of it, ``runtime`` is its name, absent without one. ``config`` is
+the JSON about the model, and ``entry`` the Service that users reach: empty where there is none."""
 
 
 def made(context: Context) -> Json:
     """What OME makes of a service, as :data:`MADE`."""
     if text(context.service, "metadata", "annotations", MODE) == "VirtualDeployment":
-        return {"components": [], "model": {}, "runtime": "", "config": "", "tuned": "false", "entry": "", "port": 0}
+        return {"components": [], "model": {}, "config": "", "tuned": "false", "entry": {}}
     components = _components(context)
-    wanted = [role for role in ROLES if isinstance(context.spec.get(role), dict)]
-    is_whole = "engine" in wanted and [each["role"] for each in components] == wanted
-    entry = next((each for each in components if each["role"] == "router"), components[0]) if is_whole else None
     return {
         "components": components,
         "model": _described(context.model),
-        "runtime": context.runtime.name if context.runtime is not None else "",
+        **({"runtime": context.runtime.name} if context.runtime is not None else {}),
         "config": _config(context),
         "tuned": "true" if context.weights else "false",
-        "entry": entry["role"] if entry is not None else "",
-        "port": _port_of(entry) if entry is not None else 0,
+        "entry": _entry(context, components),
     }
 
 
-def _port_of(component: Json) -> int:
-    ports = component["ports"]
-    return (whole(ports[0], "containerPort") if ports else None) or PORT
+def _entry(context: Context, components: list[Json]) -> Json:
+    """The Service with the name of the InferenceService, if all components are there and no ingress is."""
+    wanted = [role for role in ROLES if isinstance(context.spec.get(role), dict)]
+    labels = text_map(context.service, "metadata", "labels")
+    local = labels.get("networking.knative.dev/visibility") == "cluster-local"
+    if "engine" not in wanted or [each["role"] for each in components] != wanted or context.ingress or local:
+        return {}
+    entry = next((each for each in components if each["role"] == "router"), components[0])
+    annotations = text_map(context.service, "metadata", "annotations")
+    kept = {key: value for key, value in annotations.items() if key.startswith(_OF_ENTRY)}
+    port, kind = whole(entry["ports"][0], "port") or PORT, _service(annotations)["service"]
+    return {"role": entry["role"], "port": port, "type": kind, "annotations": kept}
 
 
 def _described(model: Referent | None) -> dict[str, str]:
@@ -97,7 +110,13 @@ def _described(model: Referent | None) -> dict[str, str]:
     size = text_map(model.object, "metadata", "annotations").get("models.ome.io/category", "SMALL")
     parts = {"vendor": ("vendor",), "version": ("modelFormat", "version")}
     more = {key: text(model.spec, *path) for key, path in parts.items() if isinstance(at(model.spec, *path), str)}
-    return {"name": model.name, "size": size, "format": text(model.spec, "modelFormat", "name"), **more}
+    return {
+        "name": model.name,
+        "size": size,
+        "format": text(model.spec, "modelFormat", "name"),
+        "type": "Serving",
+        **more,
+    }
 
 
 def _config(context: Context) -> str:
@@ -181,30 +200,21 @@ class _Component:
             "most": max(minimum, most),
             "replicas": 1 if least is None else least,
             "size": self._workers + 1,
-            "metric": text(self.spec, "scaleMetric"),
-            "utilization": self._utilization(annotations),
+            "scaler": annotations.get("ome.io/autoscalerClass", "hpa"),
+            **_service(annotations),
+            **_utilization(annotations),
             "query": self._query(name, annotations),
             "annotations": annotations,
             "forService": {key: value for key, value in annotations.items() if not key.startswith(_OF_POD_ONLY)},
             "podLabels": _queue_labels(annotations),
             "spec": self.spec,
-            "ports": items(pods["pod"]["containers"][0], "ports") if pods["pod"].get("containers") else [],
+            "ports": _ports(pods["pod"]),
             **pods,
         }
 
     @property
     def _workers(self) -> int:
         return whole(self.spec, "worker", "size") or 0
-
-    def _utilization(self, annotations: dict[str, str]) -> int:
-        written = annotations.get("ome.io/targetUtilizationPercentage")
-        if written is None:
-            target = whole(self.spec, "scaleTarget")
-            return 80 if target is None else target
-        try:
-            return atoi(written)
-        except GoError:
-            return 0
 
     def _query(self, name: str, annotations: dict[str, str]) -> str:
         """The query of KEDA: a custom one is a format of Go with the name of the Deployment."""
@@ -221,16 +231,54 @@ class _Component:
         if self.context.runtime is None:
             runner = mapping(self.spec, "runner") or next(iter(items(self.spec, "containers")), {})
             pod = {"containers": [{"name": MAIN, "image": text(runner, "image") or "of-the-runtime"}]}
-            nodes = {key: {"at": path, "beside": {"containers[0]": "runner"}} for key in ("spec", "pod", "worker")}
-            return {"pod": pod, "merged": nodes, **({"worker": pod} if self.mode == MULTI_NODE else {})}
+            node = {"at": path, "beside": {"containers[0]": "runner"}}
+            known = {"spec": {"at": path, "alone": {}}, "pod": node, "worker": node}
+            return {"pod": pod, "merged": known, **({"worker": pod} if self.mode == MULTI_NODE else {})}
         wiring = Wiring(self.context, self.role, self._annotations, self._workers, probed=self.mode != MULTI_NODE)
-        alone = dict(_parts(self.base, self.mode)) if mode_of(self.base, self.role, {}) == self.mode else {}
-        pods, merged = dict[str, Any](), {"spec": {"at": path, "alone": self.base}}
+        bases = dict(_parts(self.base, self.mode)) if mode_of(self.base, self.role, {}) == self.mode else {}
+        origin = f'{self.context.runtime.kind} "{self.context.runtime.name}"'
+        pods = dict[str, Json]()
+        nodes: dict[str, Json] = {"spec": {"at": path, "alone": self.base, "with": origin}}
         for member, (key, part) in zip(("pod", "worker"), _parts(self.spec, self.mode), strict=False):
             pods[member] = wiring.pod(part)
-            below = pod_of(alone[key]) if key in alone else {}
-            merged[member] = {"at": f"{path}.{key}" if key else path, "alone": below, "beside": beside(part)}
-        return {**pods, "merged": merged}
+            at, below = f"{path}.{key}" if key else path, pod_of(bases[key]) if key in bases else {}
+            nodes[member] = {"at": at, "alone": below, "with": origin, "beside": beside(part)}
+        main = "runner" if "containers[0]" in nodes["pod"]["beside"] else "containers[0]"
+        ports = _ports(nodes["pod"]["alone"])
+        nodes["ports"] = {"at": f"{nodes['pod']['at']}.{main}.ports", "alone": ports, "with": origin}
+        return {**pods, "merged": nodes}
+
+
+def _utilization(annotations: dict[str, str]) -> dict[str, int]:
+    """That of the annotation, which wins over scaleTarget: what is no number is 0."""
+    written = annotations.get("ome.io/targetUtilizationPercentage")
+    try:
+        return {} if written is None else {"utilization": atoi(written)}
+    except GoError:
+        return {"utilization": 0}
+
+
+def _service(annotations: dict[str, str]) -> dict[str, str]:
+    """The type of a Service, and the address of its load balancer, if it has one."""
+    kind, address = annotations.get("ome.io/service-type", ""), annotations.get("ome.io/load-balancer-ip", "")
+    if kind == "LoadBalancer" and address:
+        return {"service": kind, "address": address}
+    return {"service": kind if kind in {"LoadBalancer", "NodePort"} else "ClusterIP"}
+
+
+def _ports(pod: Json) -> list[Json]:
+    """The ports of the Service of a pod: those of its first container, or one with its name."""
+    container = next(iter(items(pod, "containers")), {})
+    ports = items(container, "ports") or [{"name": text(container, "name"), "containerPort": PORT}]
+    return [
+        {
+            **({"name": each["name"]} if each.get("name") else {}),
+            "port": each.get("containerPort"),
+            "targetPort": each.get("containerPort"),
+            "protocol": each.get("protocol") or "TCP",
+        }
+        for each in ports
+    ]
 
 
 _CLASSES: Final = frozenset({"hpa", "external", "keda"})

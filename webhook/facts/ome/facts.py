@@ -25,7 +25,15 @@ from webhook.facts.ome.runtimes import (
     unreadable_versions,
 )
 from webhook.facts.ome.selection import Selection, incompatible
-from webhook.facts.ome.service import base_of, deployment_of, has_full_runner, migration_of, misspelt, predictor_used
+from webhook.facts.ome.service import (
+    base_of,
+    deployment_of,
+    has_full_runner,
+    has_ingress,
+    migration_of,
+    misspelt,
+    predictor_used,
+)
 from webhook.facts.ome.storage import storage_error, storage_example, storage_scheme
 from webhook.facts.ome.wiring import Context
 from webhook.facts.settings import Behaviour, Settings
@@ -121,7 +129,7 @@ def _made(service: dict[str, Any], view: ClusterView, settings: Settings) -> dic
     weight = view.get(Kind("ome.io", "FineTunedWeight"), "", names[0]) if names else None
     tuned = mapping(weight, "spec") if weight is not None else None
     model, runtime = model_of(service, view, settings), _chosen_runtime(service, view, settings)
-    return made(Context(service, model, runtime, names, tuned))
+    return made(Context(service, model, runtime, names, tuned, has_ingress(service, view, settings)))
 
 
 def _workers(runtime: Any, part: str) -> bool:

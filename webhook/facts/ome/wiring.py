@@ -69,13 +69,17 @@ def ready_label(model: Referent) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A service, what was chosen for it, the names of its fine-tuned weights, and the specification of the first."""
+    """A service, what was chosen for it, the names of its fine-tuned weights, and the specification of the first.
+
+    ``ingress``: whether OME makes one.
+    """
 
     service: Json
     model: Referent | None
     runtime: Referent | None
     weights: tuple[str, ...] = ()
     tuned: Json | None = None
+    ingress: bool = False
 
     @property
     def spec(self) -> Json:
