@@ -18,6 +18,7 @@ from typing import Any
 import yaml
 
 from tests.conformance import objects, pods
+from tests.conformance.children import children_cases, is_children
 from tests.conformance.tables import read
 from tests.conformance.upstream import upstream_cases
 from tests.conformance.upstream_llmkube import is_llmkube, llmkube_cases
@@ -57,6 +58,8 @@ def load_skips() -> Mapping[str, str]:
 
 def read_cases(path: Path) -> list[dict[str, Any]]:
     document = read(path, _special)
+    if is_children(document):
+        return list(children_cases(document, path))
     if is_llmkube(document):
         return list(llmkube_cases(document))
     if document.get("format") == pods.FORMAT:

@@ -124,7 +124,7 @@ class _Compiler:
         templates = Templates(Compile(expression, self._item, self._problem, self.trees))
         each, env = None, self.root
         if child.each is not None:
-            each = templates.items(child.each, (*at, "each"))
+            each = templates.items(child.each, self.root, (*at, "each"))
             within = None if each is None else self._item(each.path, (*at, "each"))
             env = within or env
         when = None if child.when is None else templates.expression(child.when, env, (*at, "when"), BOOL)
