@@ -116,6 +116,7 @@ class Wiring:
         containers, index = [*pod["containers"]], _main_of(part)
         containers[index : index + 1] = [expanded(each, self.context.service) for each in containers[index : index + 1]]
         pod["containers"] = [_with_defaults(each, probed=self.probed) for each in containers]
+        pod = {**_OF_PODS, **{key: value for key, value in pod.items() if value not in (None, "")}}
         if volumes := [*items(pod, "volumes"), *self._volumes(pod)]:
             pod["volumes"] = volumes
         if self.role == "router":
@@ -211,9 +212,23 @@ def _main_of(part: Json) -> int:
     return next((index for index, each in enumerate(containers) if text(each, "name") == name), len(containers))
 
 
+_OF_PODS: Final[Json] = {
+    "dnsPolicy": "ClusterFirst",
+    "restartPolicy": "Always",
+    "terminationGracePeriodSeconds": 30,
+    "schedulerName": "default-scheduler",
+}
+"""What OME sets in pods."""
+_OF_CONTAINERS: Final[Json] = {
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+    "imagePullPolicy": "IfNotPresent",
+}
+"""What OME sets in containers: Kubernetes' own default of the last is another one for :latest."""
+
+
 def _with_defaults(container: Json, *, probed: bool) -> Json:
-    """What OME sets in each container: Kubernetes' own default of imagePullPolicy is another one for :latest."""
-    told = container if container.get("imagePullPolicy") else {**container, "imagePullPolicy": "IfNotPresent"}
+    told = {**_OF_CONTAINERS, **{key: value for key, value in container.items() if value not in (None, "")}}
     if probed and container.get("name") == MAIN and not container.get("readinessProbe"):
         ports = items(container, "ports")
         port = (whole(ports[0], "containerPort") if ports else None) or PORT
