@@ -51,7 +51,7 @@ TRAPS = {
         "{runner: {resources: {limits: {cpu: 500m}}}}",
         "spec.engine.runner.resources",
         'Invalid value: "1": must be less than or equal to cpu limit of 500m',
-        "requests",
+        "requests.cpu",
     ),
     "a GPU without a limit": (
         "{runner: {resources: {requests: {amd.com/gpu: 1}}}}",

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from webhook.cel import BudgetExceeded, CelError
 from webhook.cluster import Kind
 from webhook.facts import inputs_of
-from webhook.ground.fieldpath import field_path
+from webhook.ground.fieldpath import field_keys, field_path
 from webhook.policy import FACTS, MISSING, OBJECT, SELF, ChildRule, Frame, Merged, PolicyScope, TooManyError
 
 Place: TypeAlias = tuple[str | int, ...]
@@ -68,8 +68,22 @@ class Child:
     def origin(self, keys: Sequence[str | int], value: Any = MISSING) -> Origin:
         """The origin of a place. Of several fields, it is the one that has the ``value``, or else that has the name of
         the place, or else the first one that the object has.
+
+        Kubernetes tells a fault of an entry at its map: the origin is that of the entry, or the map that it is from.
         """
-        place, owner = tuple(keys), self.frame.scope.object
+        node = _at(self.object, tuple(keys))
+        if isinstance(node, Mapping) and isinstance(value, str):
+            key = value if value in node else next((each for each in node if node[each] == value), None)
+            if key is not None:
+                origin = self._origin((*keys, key), value)
+                path = field_keys(origin.field)
+                return (
+                    origin._replace(field=field_path(path[:-1])) if path[-1:] == [key] else origin._replace(exact=False)
+                )
+        return self._origin(tuple(keys), value)
+
+    def _origin(self, place: Place, value: Any) -> Origin:
+        owner = self.frame.scope.object
         source = self.rule.object.source(self.frame, place)
         if source.over is not None:
             return self._merged(source.over, source.below, place)
@@ -108,7 +122,8 @@ class Child:
             if deeper is MISSING:
                 return Origin(field_path(path), (), False, field_path((beside or taken[0], *rest)), node.others)
             path, written = (*path, step), deeper
-        return Origin(field_path(path), (), not rest, field_path(rest), node.others)
+        is_there = not rest and (isinstance(written, Mapping | list) or written == _at(self.object, place))
+        return Origin(field_path(path), (), is_there, field_path(rest), node.others)
 
     def _step(self, items: Any, item: Any, name: Place, index: str | int) -> str | int:
         """Where a list of the object has an item of the merged list. The list is searched once for all places."""

@@ -69,9 +69,13 @@ MADE: Final = fields(
     model=fields(**dict.fromkeys(("name", "size", "type", "vendor", "format", "version"), STRING)),
     **dict.fromkeys(("runtime", "config", "tuned"), STRING),
     entry=fields(role=STRING, port=INTEGER, type=STRING, annotations=_TEXTS),
+    merged=_OBJECT,
 )
 """Of an InferenceService. ``model`` has what is known of it, ``runtime`` is its name, absent without one. ``config`` is
 the JSON about the model, and ``entry`` the Service that users reach: empty where there is none."""
+
+
+_OF_REFERENCES: Final = {"model": {"at": "spec.model"}, "runtime": {"at": "spec.runtime.name"}}
 
 
 def made(context: Context) -> Json:
@@ -86,6 +90,7 @@ def made(context: Context) -> Json:
         "config": _config(context),
         "tuned": "true" if context.weights else "false",
         "entry": _entry(context, components),
+        "merged": _OF_REFERENCES,
     }
 
 
@@ -210,6 +215,7 @@ class _Component:
             "spec": self.spec,
             "ports": _ports(pods["pod"]),
             **pods,
+            "merged": {**_OF_NAME, **pods["merged"]},
         }
 
     @property
@@ -281,6 +287,7 @@ def _ports(pod: Json) -> list[Json]:
     ]
 
 
+_OF_NAME: Final = {key: {"at": "metadata.name"} for key in ("name", "app", "lws", "scaled")}
 _CLASSES: Final = frozenset({"hpa", "external", "keda"})
 _QUERY: Final = """sum(
             avg_over_time(vllm:avg_generation_throughput_toks_per_s{ome_io_inferenceservice="%s"}[5m]) < bool 10
