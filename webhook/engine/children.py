@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from webhook import children  # what judges a child is loaded for the first one
@@ -161,24 +162,23 @@ class _Judge:
     def __init__(self, review: ObjectReview, scope: PolicyScope) -> None:
         self._review, self._scope = review, scope
         self.judged = frozenset[tuple[str | int, ...]]()
-        self._is_cut = False  # whether a child has more faults than are looked at
+        self._errors = set[str]()
+        """The types of the errors of the child that is judged, whatever their cause."""
 
-    def faults(self) -> list[ChildFault]:
-        """What is wrong, at most :data:`MAX_FINDINGS`. An object whose children were right is not judged again."""
-        review, rules = self._review, self._review.kind.policy.children
-        facts = {name: self._scope.fact(name) for name in sorted(set().union(*(rule.facts for rule in rules)))}
-        key, policy = RIGHT.key(_read(self._scope.object), facts), review.kind.policy
-        judged = RIGHT.note(key, policy, review.catalog)
-        if judged is not None:
-            self.judged = judged
-            return []
-        faults = list[ChildFault]()
-        for fault in self._all():
-            faults.append(fault)
-            if len(faults) >= MAX_FINDINGS:
-                break
-        if not faults:
-            RIGHT.add(key, policy, review.catalog, note=self.judged)
+    def faults(self) -> Sequence[ChildFault]:
+        """What is wrong, at most :data:`MAX_FINDINGS`. The same object is not judged again."""
+        review, policy = self._review, self._review.kind.policy
+        names = sorted(set().union(*(rule.facts for rule in policy.children)))
+        facts = {name: self._scope.fact(name) for name in names}
+        same = [facts.pop(name) for name in names if review.kind.facts[name].remembered]
+        key = RIGHT.key(_read(self._scope.object), facts, sorted(self._hidden))
+        known = RIGHT.note(key, policy, review.catalog, *same)
+        faults: tuple[ChildFault, ...]
+        if known is not None:
+            faults, self.judged = known
+            return faults
+        faults = tuple(islice(self._all(), MAX_FINDINGS))
+        RIGHT.add(key, policy, review.catalog, *same, note=(faults, self.judged))
         return faults
 
     def _all(self) -> Iterator[ChildFault]:
@@ -189,9 +189,14 @@ class _Judge:
                 text = f"what becomes of it is not known: the {child.rule.kind} cannot be described ({child.reason})"
                 yield ChildFault(FAILED, "", "FieldValueInvalid", text)
                 continue
-            self._is_cut = False
-            yield from self._of(child, children.placed(child.object, namespace))
-            if not self._is_cut:
+            self._errors.clear()
+            made = children.placed(child.object, namespace)
+            key = RIGHT.key(made)
+            if not RIGHT.has(key, review.catalog):  # which has the definitions of other kinds
+                yield from self._of(child, made)
+            if not self._errors:
+                RIGHT.add(key, review.catalog)
+            if _TOO_MANY not in self._errors:  # its parts have faults that are not seen in it
                 self.judged |= {*child.judged()}
 
     @property
@@ -226,7 +231,7 @@ class _Judge:
         for error in judge(made):
             place = _written(field_keys(error.field))
             origin, text = child.origin(place, error.bad_value), PodFault.of(error).text
-            self._is_cut |= error.type == _TOO_MANY
+            self._errors.add(error.type)
             if not origin.field or _is_of_volume(error, made, place):
                 continue
             may_be_given = error.type == _ABSENT and len(field_keys(origin.rest)) == 1
@@ -238,6 +243,7 @@ class _Judge:
     def _warnings(self, child: children.Child, made: dict[str, Any]) -> Iterator[ChildFault]:
         budget, alone = self._review.budget, None
         for field, text in children.pod_warnings(made, budget):
+            self._errors.add(WARNED)
             origin = child.origin(field_keys(field))
             if origin.rest and alone is None:
                 alone = {(_unplaced(place), each) for place, each in children.pod_warnings(self._alone(child), budget)}

@@ -132,7 +132,7 @@ class _Compiler:
         fields = made if isinstance(made, Fields) else Fields((Entry("", made),))
         facts = frozenset(templates.facts)
         kind, api_version = child.object["kind"], child.object["apiVersion"]
-        copies, leaves = paths_of([fields]), tuple(of_facts(fields))
+        copies, leaves = paths_of([fields]), tuple({leaf.path: leaf for leaf in of_facts(fields)}.values())
         return ChildRule(child.name, api_version, kind, when, each, fields, child.becomes, facts, copies, leaves)
 
     def _item(self, path: tuple[str, ...], at: tuple[str | int, ...]) -> Environment | None:

@@ -129,14 +129,14 @@ def _config(context: Context) -> str:
     if context.model is None:
         return ""
     entry = GoStruct(modelName=text(context.spec, "model", "name"), modelSpec=_settings(context.model.spec))
-    if context.tuned is not None:
-        entry["fineTunedWeightSpec"] = _settings(context.tuned)
+    if context.weight is not None:
+        entry["fineTunedWeightSpec"] = _settings(mapping(context.weight, "spec"))
     return marshal([entry])
 
 
 def _settings(spec: Json) -> GoStruct:
     """The storage and the format of a model; of a fine-tuned weight, which has no format, only the storage."""
-    storage, is_model = mapping(spec, "storage"), "hyperParameters" not in spec
+    storage, is_model = mapping(spec, "storage"), "baseModelRef" not in spec
     values = {
         **{key: storage.get(key) for key in ("storageUri", "path", "schemaPath", "parameters")},
         "storageKey": storage.get("key"),

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from sys import intern
 from typing import Any, Final
 
+import orjson
+
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import BOOLEAN, INTEGER, NAMES, STRING, STRINGS, Fact, cut_middle, fields
 from webhook.facts.nodes import Memo, Referent, at, items, mapping, namespace_of, text, texts, whole
@@ -125,11 +127,27 @@ def _chosen_runtime(service: dict[str, Any], view: ClusterView, settings: Settin
 
 
 def _made(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
-    names = tuple(texts(service, "spec", "model", "fineTunedWeights"))
+    names = texts(service, "spec", "model", "fineTunedWeights")
     weight = view.get(Kind("ome.io", "FineTunedWeight"), "", names[0]) if names else None
-    tuned = mapping(weight, "spec") if weight is not None else None
     model, runtime = model_of(service, view, settings), _chosen_runtime(service, view, settings)
-    return made(Context(service, model, runtime, names, tuned, has_ingress(service, view, settings)))
+    has_one = has_ingress(service, view, settings)
+    try:
+        written = orjson.dumps([mapping(service, "metadata"), service.get("spec")]).decode()
+    except TypeError:  # an integer of more than 64 bits, or half of a surrogate pair
+        return made(Context(service, model, runtime, tuple(names), weight, has_one))
+    parts = [part for each in (model, runtime) for part in ((None, None) if each is None else each)]
+    return _MADE(intern(written), *parts, weight, has_one)
+
+
+def _made_of(written: str, *chosen: Any) -> dict[str, Any]:
+    (metadata, spec), (kind, model, kind_of_runtime, runtime, weight, has_one) = orjson.loads(written), chosen
+    found = None if model is None else Referent(kind, model)
+    below = None if runtime is None else Referent(kind_of_runtime, runtime)
+    names = texts({"spec": spec}, "spec", "model", "fineTunedWeights")
+    return made(Context({"metadata": metadata, "spec": spec}, found, below, tuple(names), weight, has_one))
+
+
+_MADE: Final = Memo(_made_of, limit=64)
 
 
 def _workers(runtime: Any, part: str) -> bool:
@@ -372,7 +390,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
             configurable=True,
         ),
         "refusal": Fact(_refusal, STRING, configurable=True),
-        "made": Fact(_made, MADE, configurable=True),
+        "made": Fact(_made, MADE, configurable=True, remembered=True),
         "weights": Fact(_weights, fields(missing=STRINGS, other=STRINGS, disabled=STRINGS)),
         "misspelt": Fact(lambda obj, _: misspelt(obj), {"type": "object", "additionalProperties": STRING}),
         "withoutReplicas": Fact(_without_replicas, STRINGS),

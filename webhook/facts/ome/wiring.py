@@ -69,7 +69,7 @@ def ready_label(model: Referent) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A service, what was chosen for it, the names of its fine-tuned weights, and the specification of the first.
+    """A service, what was chosen for it, the names of its fine-tuned weights, and the first one.
 
     ``ingress``: whether OME makes one.
     """
@@ -78,7 +78,7 @@ class Context:
     model: Referent | None
     runtime: Referent | None
     weights: tuple[str, ...] = ()
-    tuned: Json | None = None
+    weight: Json | None = None
     ingress: bool = False
 
     @property
@@ -88,7 +88,7 @@ class Context:
     @property
     def merged(self) -> bool:
         """Whether the weights hold the whole model."""
-        return at(self.tuned, "configuration", "merged_weights") is True
+        return at(self.weight, "spec", "configuration", "merged_weights") is True
 
     @property
     def path(self) -> str | None:
