@@ -12,6 +12,7 @@ from webhook.facts.ome.merging import merged
 from webhook.facts.ome.selection import incompatible
 from webhook.facts.ome.service import CONFIG, MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, has_full_runner, mode_of
 from webhook.facts.ome.storage import storage_error, storage_scheme
+from webhook.facts.ome.wiring import expanded, ready_label
 
 __all__ = [
     "CONFIG",
@@ -24,6 +25,7 @@ __all__ = [
     "ROLES",
     "Referent",
     "base_of",
+    "expanded",
     "find_model",
     "find_runtime",
     "has_full_runner",
@@ -31,6 +33,7 @@ __all__ = [
     "merged",
     "mode_of",
     "preferred",
+    "ready_label",
     "selection_of",
     "storage_error",
     "storage_scheme",
