@@ -17,14 +17,14 @@ from webhook.catalog import Catalog
 from webhook.cel import Budget as CostBudget
 from webhook.cel import CelError
 from webhook.cluster import ClusterView, Kind
-from webhook.engine.findings import MAX_FINDINGS, MESSAGE, Findings
+from webhook.engine.findings import MAX_FINDINGS, SPARED, Findings
 from webhook.engine.options import OBJECT_BUDGET, Options
 from webhook.engine.pods.findings import POD_CODES, REFUSED, WARNED
 from webhook.engine.pods.seen import RIGHT
-from webhook.engine.pods.whole import PodFault
 from webhook.engine.review import ObjectReview, Subject, review_of
 from webhook.facts.nodes import items, mapping, namespace_of
 from webhook.ground.fieldpath import field_keys, field_path
+from webhook.kubernetes import LINE, advised_warning, faults_of
 from webhook.policy import PolicyScope, Profile
 from webhook.schema import OMIT, DecodeError, FieldError
 
@@ -105,15 +105,14 @@ def child_findings(subject: Subject, scope: PolicyScope) -> Children | None:
     faults = [fault for fault in judge.faults() if not _is_refused(fault.field, subject.refused)]
     findings, old_faults = Findings(), None
     for fault in _first(faults):
-        text = cut_end(fault.text, MESSAGE)
+        text = cut_end(fault.text, LINE)
         if fault.code in _NEVER_REFUSED or review.options.profile is not Profile.STRICT:
             findings.warnings.append(Warn(fault.field, text, fault.code))
             continue
         if old_faults is None:
             old_faults = _of_stored(subject)
         if fault.unplaced() in old_faults:
-            why = f"{text} (not refused, because this update does not change it)"
-            findings.notices.append(Warn(fault.field, why, fault.code))
+            findings.notices.append(Warn(fault.field, f"{cut_end(text, LINE - len(SPARED))}{SPARED}", fault.code))
         else:
             findings.causes.append(Cause(fault.field, fault.reason, text, fault.code))
     for sort in (findings.causes, findings.notices, findings.warnings):
@@ -226,19 +225,22 @@ class _Judge:
 
         @cache
         def alone() -> frozenset[tuple[str, str]]:
-            return frozenset((_unplaced(each.field), PodFault.of(each).text) for each in judge(self._alone(child)))
+            return frozenset((_unplaced(each.field), each.body()) for each in judge(self._alone(child)))
 
-        for error in judge(made):
+        for fault in faults_of([*judge(made)]):
+            error = fault.error
             place = _written(field_keys(error.field))
-            origin, text = child.origin(place, error.bad_value), PodFault.of(error).text
+            origin = child.origin(place, error.bad_value)
             self._errors.add(error.type)
             if not origin.field or _is_of_volume(error, made, place):
                 continue
             may_be_given = error.type == _ABSENT and len(field_keys(origin.rest)) == 1
-            if origin.rest and not may_be_given and (_unplaced(error.field), text) in alone():
+            if origin.rest and not may_be_given and (_unplaced(error.field), error.body()) in alone():
                 continue
             code = REFUSED if any(key in _TEMPLATES for key in place) else _CODES.get(child.rule.kind, OTHER)
-            yield ChildFault(code, origin.field, error.type, f"{text}{_where(child, origin, place)}; {becomes}")
+            beside = f" (see also {', '.join(origin.others)})" if origin.others else ""
+            text = _line(fault.text, _where(child, origin, place), f"; {becomes}", beside)
+            yield ChildFault(code, origin.field, error.type, text)
 
     def _warnings(self, child: children.Child, made: dict[str, Any]) -> Iterator[ChildFault]:
         budget, alone = self._review.budget, None
@@ -249,7 +251,7 @@ class _Judge:
                 alone = {(_unplaced(place), each) for place, each in children.pod_warnings(self._alone(child), budget)}
             if origin.field and not (origin.rest and alone and (_unplaced(field), text) in alone):
                 where = _where(child, origin, ()) if origin.rest else ""
-                yield ChildFault(WARNED, origin.field, "", f"{text}{where}")
+                yield ChildFault(WARNED, origin.field, "", f"{advised_warning(field, text)}{where}")
 
     def _alone(self, child: children.Child) -> dict[str, Any]:
         """The child without what the object writes: faults of that are not the object's."""
@@ -276,11 +278,20 @@ class _Judge:
 
 def _where(child: children.Child, origin: children.Origin, place: Sequence[str | int]) -> str:
     """Where in the child a fault is, if the object has no such field."""
-    beside = f" (see also {', '.join(origin.others)})" if origin.others else ""
     if origin.merged or origin.rest:
         at = [f"at {origin.rest}"] if origin.rest else []
-        return f" ({', '.join([*at, *([f'merged with {origin.merged}'] if origin.merged else [])])}){beside}"
-    return beside if origin.exact else f", at {field_path(place)} of the {child.rule.kind}{beside}"
+        return f" ({', '.join([*at, *([f'merged with {origin.merged}'] if origin.merged else [])])})"
+    return "" if origin.exact else f", at {field_path(place)} of the {child.rule.kind}"
+
+
+def _line(text: str, at: str, becomes: str, beside: str) -> str:
+    """The parts of a finding that fit into a line, the first part in any case."""
+    room = LINE - len(text)
+    if len(becomes) > room:
+        return text
+    room -= len(becomes)
+    at = at if len(at) <= room else ""
+    return f"{text}{at}{becomes}{beside if len(beside) <= room - len(at) else ''}"
 
 
 def _is_of_volume(error: FieldError, made: Any, place: Sequence[str | int]) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from webhook.admission import Cause, Decision, Warn, labels
 from webhook.catalog import NOTHING_ASIDE
 from webhook.engine.children import child_findings
-from webhook.engine.findings import Findings, refusals_as_warnings
+from webhook.engine.findings import SPARED, Findings, refusals_as_warnings
 from webhook.engine.metadata import metadata_errors
 from webhook.engine.options import OBJECT_BUDGET
 from webhook.engine.pods import NOTHING_JUDGED, pod_findings
@@ -55,8 +55,7 @@ def _unjudged(review: ObjectReview, refusal: Cause) -> Decision:
     """The decision about an object over the bound. An update is not refused for what it does not change."""
     audit = _audit(review, (refusal,))
     if review.request.same_specification:
-        text = f"{refusal.message} (not refused, because this update does not change it)"
-        return Decision(review.obj, warnings=(Warn("", text),), audit=audit)
+        return Decision(review.obj, warnings=(Warn("", f"{refusal.message}{SPARED}"),), audit=audit)
     if review.options.profile.denies:
         return Decision(review.obj, (refusal,), audit=audit)
     return Decision(review.obj, warnings=refusals_as_warnings((refusal,)), audit=audit)

@@ -20,7 +20,7 @@ from webhook.admission import Cause, Warn, cut_end
 from webhook.admission.stamp import canonical
 from webhook.cel import BudgetExceeded, CelError
 from webhook.cel.batch import Suspect
-from webhook.engine.findings import MAX_FINDINGS, MESSAGE, Findings
+from webhook.engine.findings import MAX_FINDINGS, MESSAGE, SPARED, Findings
 from webhook.engine.ratchet import Ratchet, TargetNode
 from webhook.engine.review import Subject
 from webhook.golang.fmt import GoStrings
@@ -234,8 +234,7 @@ class _RuleRun:
             value, reason = (OMIT, _INVALID) if whole else (_shown(self._value(rule, node)), rule.reason)
             findings.causes.append(Cause(place, reason, FieldError(reason, place, message, value).body(), rule.code))
         elif len(findings.notices) < MAX_FINDINGS:
-            text = f"{message} (not refused, because this update does not change it)"
-            findings.notices.append(Warn(place, text, rule.code))
+            findings.notices.append(Warn(place, f"{message}{SPARED}", rule.code))
 
     def _is_unchanged(self, rule: ValidationRule, node: TargetNode | None) -> bool:
         """Whether the update leaves unchanged what the rule reads."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -29,6 +29,7 @@ from webhook.library.review import (
     ReviewedManifest,
     Stored,
     applied_before,
+    described,
     in_cluster,
     key_of,
     review,
@@ -139,7 +140,8 @@ class Judge:
 
     def review(self, document: Document) -> ReviewedManifest:
         found = review(document, self.catalog, self.view, self.options, self.stored, strict_kinds=self.strict_kinds)
-        return replace(found, validation=self.nearby.told(found.validation, namespace_of(document.value) or "default"))
+        told = self.nearby.told(found.validation, namespace_of(document.value) or "default")
+        return replace(found, validation=told, describe=partial(described, found, self.catalog, self.view, self.options))
 
 
 class Judges:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from webhook.children import Child
 from webhook.library.explained import Change, changes
 from webhook.library.findings import Finding, Severity, findings_of, ordered
 from webhook.library.review import ReviewedManifest, title_of
@@ -45,6 +46,8 @@ class Verdict:
         judged_as: the release of the operator by which it is judged: ``release`` (``LLMKube 0.9.19``), what says so
             (``by``: ``pin``, ``setting``, ``definitions`` or ``documented``), and the ``places`` of a pin; None if the
             operator has no releases.
+        children: the objects that the operator makes of this one, where a description says it, as the operator sends
+            them. Each has its ``object``, its ``name``, and ``origin(keys)``: the field that decides a place of it.
     """
 
     title: str
@@ -61,6 +64,12 @@ class Verdict:
     comparison: tuple[str, ...] = field(default=(), repr=False)
     stamp: str = field(default="", repr=False)
     judged_as: JudgedAs | None = None
+    describe: Callable[[], Sequence[Child]] = field(default=tuple, repr=False, compare=False)
+
+    @property
+    def children(self) -> tuple[Child, ...]:
+        """They are made anew each time: most verdicts are not asked."""
+        return tuple(self.describe())
 
     @property
     def result(self) -> Result:
@@ -106,6 +115,7 @@ class Verdict:
             unknown=outcome.unknown,
             comparison=outcome.comparison,
             judged_as=outcome.judged_as,
+            describe=outcome.describe,
         )
 
     @classmethod

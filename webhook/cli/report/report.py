@@ -23,6 +23,7 @@ class Report:
     sentence for each reason. ``clean`` counts the objects without findings that are not listed. ``docs`` is the address
     of the site with a page for each rule, "" if it is not known. ``packs`` are folders of further rules.
     ``bases`` counts the objects by the release by which they are judged; ``moved`` are changes of it since a commit.
+    ``children``: the objects that operators make are named.
     """
 
     objects: list[Verdict]
@@ -38,6 +39,7 @@ class Report:
     packs: Sequence[Path] = ()
     bases: Counter[JudgedAs] = field(default_factory=Counter)
     moved: Sequence[Moved] = ()
+    children: bool = False
 
     def count(self, result: Result) -> int:
         return sum(verdict.result is result for verdict in self.objects)

@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final, TypeAlias
 
 from webhook.admission import Cause, Warn, cut_end
-from webhook.engine.findings import MAX_FINDINGS, MESSAGE, Findings
+from webhook.engine.findings import MAX_FINDINGS, SPARED, Findings
 from webhook.engine.pods.seen import RIGHT
 from webhook.engine.pods.whole import KubernetesJudge, PodFault
 from webhook.engine.review import ObjectReview, Subject
 from webhook.ground.fieldpath import field_keys, field_path
-from webhook.kubernetes import Place, Spot, parts, spots
+from webhook.kubernetes import LINE, Place, Spot, faults_of, parts, spots
 from webhook.policy import Profile, is_above
 
 REFUSED: Final = "KP001"
@@ -57,7 +57,7 @@ def pod_findings(subject: Subject, judged: Judged = NOTHING_JUDGED) -> Findings 
     for fault in faults:
         if fault.field in refused or _LAST_INDEX.sub("", fault.field) in refused:
             continue
-        text = cut_end(fault.text, MESSAGE)
+        text = cut_end(fault.text, LINE)
         if review.options.profile is not Profile.STRICT:
             findings.warnings.append(Warn(fault.field, text, REFUSED))
             continue
@@ -65,11 +65,10 @@ def pod_findings(subject: Subject, judged: Judged = NOTHING_JUDGED) -> Findings 
             stored = [] if subject.old is None else _judged(review, place, subject.old, judged)[0]
             old_faults = frozenset([fault.unplaced() for fault in stored])
         if fault.unplaced() in old_faults:
-            why = f"{text} (not refused, because this update does not change it)"
-            findings.notices.append(Warn(fault.field, why, REFUSED))
+            findings.notices.append(Warn(fault.field, f"{cut_end(text, LINE - len(SPARED))}{SPARED}", REFUSED))
         else:
             findings.causes.append(Cause(fault.field, fault.reason, text, REFUSED))
-    findings.warnings += [Warn(field, cut_end(text, MESSAGE), WARNED) for field, text in warnings]
+    findings.warnings += [Warn(field, cut_end(text, LINE), WARNED) for field, text in warnings]
     for sort in (findings.causes, findings.notices, findings.warnings):
         del sort[MAX_FINDINGS:]
     return findings
@@ -92,7 +91,7 @@ def _judged(
         return faults, warnings
     judge = KubernetesJudge(owner, review.budget)
     for spot in _left(place, obj, judged):
-        faults += [PodFault.of(error) for error in judge.errors_of_part(spot)]
+        faults += map(PodFault.of, faults_of(judge.errors_of_part(spot)))
         if len(warnings) < MAX_FINDINGS:
             warnings += judge.warnings_of_part(spot)
         if len(faults) >= MAX_FINDINGS:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from webhook.ground.budget import Budget
 from webhook.ground.fieldpath import ROOT, FieldPath
-from webhook.kubernetes import VALUE, Spot, cut, validate, warned
-from webhook.schema import OMIT, FieldError
+from webhook.kubernetes import Fault, Spot, advised_warning, validate, warned
+from webhook.schema import FieldError
 
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 
 
 class PodFault(NamedTuple):
-    """The ``reason`` of Kubernetes, the nearest field that the object has, and the text.
+    """The ``reason`` of Kubernetes, the nearest field that the object has, and the text with a remedy.
 
-    ``value`` is the whole value, if the text has only its start, or, of an object or a list, nothing of it.
+    ``value`` is the whole error, of which the text may have only a part.
     """
 
     reason: str
@@ -26,13 +25,8 @@ class PodFault(NamedTuple):
     value: str = ""
 
     @classmethod
-    def of(cls, error: FieldError) -> PodFault:
-        value = error.bad_value
-        if isinstance(value, str) and len(value) > VALUE:
-            return cls(error.type, error.field, replace(error, bad_value=cut(value)).body(), value)
-        if not isinstance(value, str | int | float | None):
-            return cls(error.type, error.field, replace(error, bad_value=OMIT).body(), error.body())
-        return cls(error.type, error.field, error.body())
+    def of(cls, fault: Fault) -> PodFault:
+        return cls(fault.error.type, fault.error.field, fault.text, fault.bodies)
 
     def unplaced(self) -> PodFault:
         """The fault without the indexes of its field: an item of a list may move."""
@@ -50,7 +44,12 @@ class KubernetesJudge(NamedTuple):
         return self.errors(place.kind, spot.value, spot.path, part=not place.whole, runners=place.runners)
 
     def warnings_of_part(self, spot: Spot) -> list[tuple[str, str]]:
-        return warned(spot.place.kind, spot.value, spot.path, part=not spot.place.whole, budget=self.budget)
+        return self.warnings(spot.place.kind, spot.value, spot.path, part=not spot.place.whole)
+
+    def warnings(self, kind: str, value: Any, path: FieldPath = ROOT, *, part: bool = False) -> list[tuple[str, str]]:
+        """The warnings of a value, each with its field."""
+        sentences = warned(kind, value, path, part=part, budget=self.budget)
+        return [(field, advised_warning(field, sentence)) for field, sentence in sentences]
 
     def errors(
         self, kind: str, value: Any, path: FieldPath = ROOT, *, part: bool = False, runners: tuple[str, ...] = ()
