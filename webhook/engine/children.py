@@ -312,7 +312,7 @@ def _unplaced(field: str) -> str:
 def _written(place: list[str | int]) -> list[str | int]:
     """A place as objects have it: the API server leaves out the metadata of a template."""
     for index, key in enumerate(place[:-1]):
-        if key == "template" and place[index + 1] in ("annotations", "labels"):
+        if key in _TEMPLATES and place[index + 1] in ("annotations", "labels"):
             return [*place[: index + 1], "metadata", *place[index + 1 :]]
     return place
 

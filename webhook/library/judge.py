@@ -141,7 +141,8 @@ class Judge:
     def review(self, document: Document) -> ReviewedManifest:
         found = review(document, self.catalog, self.view, self.options, self.stored, strict_kinds=self.strict_kinds)
         told = self.nearby.told(found.validation, namespace_of(document.value) or "default")
-        return replace(found, validation=told, describe=partial(described, found, self.catalog, self.view, self.options))
+        describe = partial(described, found, self.catalog, self.view, self.options)
+        return replace(found, validation=told, describe=describe)
 
 
 class Judges:

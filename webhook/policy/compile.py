@@ -133,7 +133,10 @@ class _Compiler:
         facts = frozenset(templates.facts)
         kind, api_version = child.object["kind"], child.object["apiVersion"]
         copies, leaves = paths_of([fields]), tuple({leaf.path: leaf for leaf in of_facts(fields)}.values())
-        return ChildRule(child.name, api_version, kind, when, each, fields, child.becomes, facts, copies, leaves)
+        computed = tuple(templates.computed)
+        return ChildRule(
+            child.name, api_version, kind, when, each, fields, child.becomes, facts, copies, leaves, computed
+        )
 
     def _item(self, path: tuple[str, ...], at: tuple[str | int, ...]) -> Environment | None:
         """The environment of the items of a list; None, and a problem, if there is no list."""
@@ -141,11 +144,10 @@ class _Compiler:
         if root == OBJECT:
             node = self._schema_at(Path((*keys, "*")), at)
             return None if node is None else self.environments.at(Path((*keys, "*")))
-        schema = node_at({"properties": self.environments.facts}, (*keys, "*"))
-        if schema is None:
+        if node_at({"properties": self.environments.facts}, (*keys, "*")) is None:
             self._problem(at, f"no list {'.'.join(path)}; the facts of this kind are {', '.join(sorted(self.facts))}")
             return None
-        return self.root.with_schema("self", schema, type_name="self", whole_floats=True)
+        return self.environments.of_item(keys)
 
     def _references(self, document: PolicyDocument) -> Iterator[Reference]:
         for index, each in enumerate(document.spec.references):

@@ -335,7 +335,7 @@ class ChildRule:
     """How one child, or one for each item of a list, is made; see :class:`webhook.policy.document.Child`.
 
     ``facts`` are those that it reads, directly or through variables. ``copies`` are the paths of the object whose
-    values are in it as they are, and ``leaves`` what is copied from facts.
+    values are in it as they are, ``leaves`` what is copied from facts, and ``expressions`` all that are evaluated.
     """
 
     name: str
@@ -348,6 +348,7 @@ class ChildRule:
     facts: frozenset[str]
     copies: frozenset[tuple[str, ...]]
     leaves: tuple[Copied, ...] = ()
+    expressions: tuple[Expression, ...] = ()
 
     def frames(self, scope: Scope) -> Iterator[Frame]:
         """Where it is filled in, once for each child.

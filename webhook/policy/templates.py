@@ -43,6 +43,7 @@ class Templates:
     def __init__(self, tools: Compile) -> None:
         self._tools = tools
         self.facts: set[str] = set()
+        self.computed: list[Expression] = []
 
     def node(self, value: Any, env: Environment, at: At) -> Node:
         """A node of a template, as it is written."""
@@ -83,6 +84,7 @@ class Templates:
             return Copied(path, other)
         reads = Reads.of([tree], trees, _ROOTS)
         expression.program.drop_tree()
+        self.computed.append(expression)
         return Computed(expression, tuple(sorted(reads.values | reads.tests)))
 
     def _fields(self, value: Mapping[str, Any], env: Environment, at: At) -> Node:

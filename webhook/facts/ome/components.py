@@ -50,7 +50,7 @@ _COMPONENT: Final = fields(
     **dict.fromkeys(("role", "name", "app", "mode", "lws", "scaled", "scaler", "query", "service", "address"), STRING),
     **dict.fromkeys(("least", "most", "replicas", "size", "utilization"), INTEGER),
     known=BOOLEAN,
-    **dict.fromkeys(("annotations", "forService", "podLabels"), _TEXTS),
+    **dict.fromkeys(("annotations", "forService", "ownForService", "podLabels"), _TEXTS),
     **dict.fromkeys(("pod", "worker", "merged"), _OBJECT),
     ports=_OBJECTS,
     spec=fields(
@@ -75,7 +75,22 @@ MADE: Final = fields(
 the JSON about the model, and ``entry`` the Service that users reach: empty where there is none."""
 
 
-_OF_REFERENCES: Final = {"model": {"at": "spec.model"}, "runtime": {"at": "spec.runtime.name"}}
+_OF_REFERENCES: Final = {
+    "model": {"at": "spec.model"},
+    "runtime": {"at": "spec.runtime.name"},
+    "config": {"at": "spec.model"},
+    "tuned": {"at": "spec.model.fineTunedWeights"},
+}
+_OF_METADATA: Final = {
+    **{key: {"at": "metadata.name"} for key in ("name", "app", "lws", "scaled")},
+    **{key: {"at": "metadata.annotations"} for key in ("annotations", "forService", "podLabels")},
+    "scaler": {"at": "metadata.annotations[ome.io/autoscalerClass]"},
+    "utilization": {"at": "metadata.annotations[ome.io/targetUtilizationPercentage]"},
+    "service": {"at": "metadata.annotations[ome.io/service-type]"},
+    "address": {"at": "metadata.annotations[ome.io/load-balancer-ip]"},
+    "query": {"at": "spec.kedaConfig.customPromQuery"},
+}
+"""Where what is said of a component comes from."""
 
 
 def made(context: Context) -> Json:
@@ -90,7 +105,7 @@ def made(context: Context) -> Json:
         "config": _config(context),
         "tuned": "true" if context.weights else "false",
         "entry": _entry(context, components),
-        "merged": _OF_REFERENCES,
+        "merged": {**_OF_REFERENCES, "entry": {"at": "spec.router" if "router" in context.spec else "spec.engine"}},
     }
 
 
@@ -210,13 +225,22 @@ class _Component:
             **_utilization(annotations),
             "query": self._query(name, annotations),
             "annotations": annotations,
-            "forService": {key: value for key, value in annotations.items() if not key.startswith(_OF_POD_ONLY)},
+            "forService": _of_services(annotations),
+            "ownForService": _of_services(text_map(self.spec, "annotations")),
             "podLabels": _queue_labels(annotations),
             "spec": self.spec,
             "ports": _ports(pods["pod"]),
             **pods,
-            "merged": {**_OF_NAME, **pods["merged"]},
+            "merged": {**_OF_METADATA, **self._origins(), **pods["merged"]},
         }
+
+    def _origins(self) -> Json:
+        """As :data:`_OF_METADATA`, what comes from the component itself."""
+        path = f"spec.{self.role}"
+        fields = {"least": "minReplicas", "most": "maxReplicas", "size": "worker.size"}
+        own = {"at": f"{path}.annotations", "alone": _of_services(text_map(self.base, "annotations"))}
+        origins = {key: {"at": f"{path}.{field}"} for key, field in fields.items()}
+        return {"role": {"at": path}, **origins, "ownForService": own}
 
     @property
     def _workers(self) -> int:
@@ -247,12 +271,17 @@ class _Component:
         nodes: dict[str, Json] = {"spec": {"at": path, "alone": self.base, "with": origin}}
         for member, (key, part) in zip(("pod", "worker"), _parts(self.spec, self.mode), strict=False):
             pods[member] = wiring.pod(part)
-            at, below = f"{path}.{key}" if key else path, pod_of(bases[key]) if key in bases else {}
+            at, below = f"{path}.{key}" if key else path, wiring.pod(bases[key]) if key in bases else {}
             nodes[member] = {"at": at, "alone": below, "with": origin, "beside": beside(part)}
         main = "runner" if "containers[0]" in nodes["pod"]["beside"] else "containers[0]"
         ports = _ports(nodes["pod"]["alone"])
         nodes["ports"] = {"at": f"{nodes['pod']['at']}.{main}.ports", "alone": ports, "with": origin}
         return {**pods, "merged": nodes}
+
+
+def _of_services(annotations: dict[str, str]) -> dict[str, str]:
+    """Without those that only pods have."""
+    return {key: value for key, value in annotations.items() if not key.startswith(_OF_POD_ONLY)}
 
 
 def _utilization(annotations: dict[str, str]) -> dict[str, int]:
@@ -287,7 +316,6 @@ def _ports(pod: Json) -> list[Json]:
     ]
 
 
-_OF_NAME: Final = {key: {"at": "metadata.name"} for key in ("name", "app", "lws", "scaled")}
 _CLASSES: Final = frozenset({"hpa", "external", "keda"})
 _QUERY: Final = """sum(
             avg_over_time(vllm:avg_generation_throughput_toks_per_s{ome_io_inferenceservice="%s"}[5m]) < bool 10

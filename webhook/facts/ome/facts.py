@@ -132,8 +132,9 @@ def _made(service: dict[str, Any], view: ClusterView, settings: Settings) -> dic
     model, runtime = model_of(service, view, settings), _chosen_runtime(service, view, settings)
     has_one = has_ingress(service, view, settings)
     try:
-        written = orjson.dumps([mapping(service, "metadata"), service.get("spec")]).decode()
-    except TypeError:  # an integer of more than 64 bits, or half of a surrogate pair
+        given = [mapping(service, "metadata"), service.get("spec")]
+        written = orjson.dumps(given, option=orjson.OPT_PASSTHROUGH_SUBCLASS).decode()
+    except TypeError:  # an integer of more than 64 bits, half of a surrogate pair, or an object that notes what is read
         return made(Context(service, model, runtime, tuple(names), weight, has_one))
     parts = [part for each in (model, runtime) for part in ((None, None) if each is None else each)]
     return _MADE(intern(written), *parts, weight, has_one)
