@@ -11,7 +11,7 @@ from typing import Final
 
 from webhook.cluster.view import Kind
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
-from webhook.facts.fact import Fact, Fetched, Knowledge, Table, Whole, Wholes, WholesOf, inputs_of
+from webhook.facts.fact import Fact, Fetched, Knowledge, Table, inputs_of
 from webhook.facts.fit import FIT_FETCHED, FIT_WATCHED, FitOf
 from webhook.facts.names import is_typo
 from webhook.facts.nodes import Memo
@@ -34,9 +34,6 @@ __all__ = [
     "Member",
     "Memo",
     "Table",
-    "Whole",
-    "Wholes",
-    "WholesOf",
     "inputs_of",
     "is_typo",
     "referenced",

@@ -7,11 +7,10 @@ not the catalog's, so it is read when it is first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -35,7 +34,7 @@ class Fact:
     argument. A ``raw`` fact receives the object as it was sent, with unknown fields: it is about
     other releases, so it does not apply where another one is installed. A ``stored``
     fact receives the stored object of an update; for other requests, an empty object. A ``constant`` fact depends on
-    nothing but the settings.
+    nothing but the settings. A ``remembered`` fact gives the same value, not an equal one, for what it has seen.
     """
 
     compute: Callable[..., Any]
@@ -44,6 +43,7 @@ class Fact:
     raw: bool = False
     stored: bool = False
     constant: bool = False
+    remembered: bool = False
 
     def value(self, obj: dict[str, Any], view: ClusterView, settings: Settings) -> Any:
         return self.compute(obj, view, settings) if self.configurable else self.compute(obj, view)
@@ -80,41 +80,6 @@ def cut_middle(text: str, longest: int = WARNING) -> str:
     return f"{text[: longest // 2]} … {text[3 - longest // 2 :]}"
 
 
-_NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
-
-
-class Whole(NamedTuple):
-    """One pod, and where it comes from.
-
-    ``path`` and ``given``: the node of the object, and its value. ``origin`` names what completes it, if anything does,
-    and ``alone`` makes the pod that this would be without the node. ``pod`` is a PodSpec. ``runners``: by the index of
-    a container, the key of the node that has it beside the list. ``keys``: the lists that are merged, and by which
-    key. ``volumes`` are the names of those that the operator adds.
-    """
-
-    path: str
-    given: dict[str, Any]
-    origin: str
-    pod: dict[str, Any]
-    alone: Callable[[], dict[str, Any]]
-    runners: Mapping[int | str, str] = _NONE
-    keys: Mapping[str, str] = _NONE
-    volumes: Collection[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Wholes:
-    """The pods of one object, which are made when they are asked for, once. The cluster is looked at before.
-
-    They depend on the parts of pods in the object, on ``other``, an object of the cluster that completes it, and on
-    ``read``, what else of the object they are made of. That is without the names in :attr:`Whole.volumes`.
-    """
-
-    pods: Iterable[Whole]
-    other: dict[str, Any] | None = None
-    read: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class Table:
     """Rows of texts below a title and a header."""
@@ -124,7 +89,6 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-WholesOf = Callable[[dict[str, Any], ClusterView, Settings], Wholes]
 Comparison = Callable[[dict[str, Any], ClusterView, Settings], Iterator[str]]
 Explanation = Callable[[dict[str, Any], ClusterView, Settings], Iterator[Table]]
 
@@ -142,7 +106,7 @@ class Fetched(NamedTuple):
 @dataclass(frozen=True)
 class Knowledge:
     """``facts``: kind → name → fact. ``watched`` and ``fetched`` are the kinds that they read: all objects, or one by
-    name. ``wholes``: kind → the pods that the operator makes of an object and of others. ``comparisons``: the lines
+    name. ``comparisons``: the lines
     that compare all objects among which one is chosen for an object. ``explanations``: what is chosen for an object,
     as tables. ``choices``: kind and fact → the members that say what was chosen. ``fits``: kind → what an object asks
     of nodes, GPUs and storage.
@@ -151,7 +115,6 @@ class Knowledge:
     facts: Mapping[str, Mapping[str, Fact]]
     watched: frozenset[Kind] = frozenset()
     fetched: frozenset[Fetched] = frozenset()
-    wholes: Mapping[str, WholesOf] = field(default_factory=dict)
     comparisons: Mapping[Kind, Comparison] = field(default_factory=dict)
     explanations: Mapping[Kind, Explanation] = field(default_factory=dict)
     choices: Mapping[tuple[Kind, str], tuple[str, ...]] = field(default_factory=dict)
