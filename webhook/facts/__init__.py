@@ -12,7 +12,7 @@ from typing import Final
 from webhook.cluster.view import Kind
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
 from webhook.facts.fact import Fact, Fetched, Knowledge, Member, Table, Whole, Wholes, WholesOf, inputs_of, referenced
-from webhook.facts.names import is_typo
+from webhook.facts.names import LABEL, is_typo, label, named
 from webhook.facts.nodes import Memo
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "EXPLANATIONS",
     "FACTS",
     "KNOWN",
+    "LABEL",
     "WATCHED",
     "Fact",
     "Fetched",
@@ -33,6 +34,8 @@ __all__ = [
     "WholesOf",
     "inputs_of",
     "is_typo",
+    "label",
+    "named",
     "referenced",
     "watched",
 ]

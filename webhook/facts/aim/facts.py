@@ -25,9 +25,11 @@ from webhook.facts.aim.lookup import (
     image_of,
     similar,
 )
+from webhook.facts.aim.parts import ACCOUNT, account_of
+from webhook.facts.aim.resolved import Resolved, resolve_service
 from webhook.facts.aim.resources import gpu_model, models_on_nodes
 from webhook.facts.aim.routing import render, template_error
-from webhook.facts.aim.service import RESOLVED, ROUTE, Resolved, resolve_service
+from webhook.facts.aim.service import RESOLVED, ROUTE
 from webhook.facts.aim.template import Origin, Resolution
 from webhook.facts.fact import BOOLEAN, STRING, STRINGS, Fact, Knowledge, Table, cut_middle, fields
 from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
@@ -75,7 +77,7 @@ def _config(obj: dict[str, Any], view: ClusterView) -> dict[str, Any]:
 def _config_in(namespace: str, obj: dict[str, Any], view: ClusterView) -> dict[str, Any]:
     name = trimmed(obj, "spec", "runtimeConfigName") or DEFAULT_CONFIG
     found = config_of(view, namespace, name)
-    return {"found": found is not None, "missing": found is None and name != DEFAULT_CONFIG}
+    return {"found": found is not None, "missing": found is None and name != DEFAULT_CONFIG, **account_of(obj, found)}
 
 
 def _cluster_template_config(template: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
@@ -100,6 +102,7 @@ def _image(template: dict[str, Any], view: ClusterView) -> dict[str, Any]:
         "found": found is not None,
         "similar": "" if found else similar(view, IMAGES, namespace, name),
         "lacksToken": lacks_token(found, mapping(template, "spec")),
+        "image": trimmed(found.spec, "image") if found else "",
     }
 
 
@@ -162,10 +165,10 @@ def _names(names: Mapping[str, str]) -> Fact:
 
 
 _CACHED: Final = fields(found=BOOLEAN, kind=STRING, failed=STRINGS, uncached=BOOLEAN, lacksToken=BOOLEAN)
-_CONFIG: Final = fields(found=BOOLEAN, missing=BOOLEAN)
+_CONFIG: Final = fields(found=BOOLEAN, missing=BOOLEAN, **ACCOUNT)
 _DOCUMENTED: Final = Fact(_precision, BOOLEAN, configurable=True, raw=True)
 """Raw, because its rules are about the definitions of one release: a later one accepts all eight values."""
-_IMAGE: Final = Fact(_image, fields(found=BOOLEAN, similar=STRING, lacksToken=BOOLEAN))
+_IMAGE: Final = Fact(_image, fields(found=BOOLEAN, similar=STRING, lacksToken=BOOLEAN, image=STRING))
 _DEFAULT: Final = Fact(_default_template, fields(found=BOOLEAN, others=STRINGS))
 _AVAILABLE: Final = fields(missing=BOOLEAN, here=STRINGS)
 _GPUS: Final = Fact(partial(_gpus, ("spec",)), _AVAILABLE)
