@@ -34,6 +34,7 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.admission.stamp": "the annotation and what it states",
     },
     "webhook.catalog": {},
+    "webhook.children": {},
     "webhook.cel": {
         "webhook.cel.batch": "many expressions as one generated function",
         "webhook.cel.cost.reviewed": "what an expression may cost over a review; loads the estimator",

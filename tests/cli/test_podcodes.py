@@ -4,11 +4,18 @@ import pytest
 
 from webhook.cli import main
 from webhook.cli.report.codes import KUBERNETES, retired
-from webhook.engine import POD_CODES
+from webhook.engine import KUBERNETES_CODES
 
 
 @pytest.mark.parametrize(
-    ("code", "text"), [("kp001", "would refuse the pods"), ("KP002", "with this warning"), ("OM371", "KP001")]
+    ("code", "text"),
+    [
+        ("kp001", "would refuse the pods"),
+        ("KP002", "with this warning"),
+        ("KC002", "the autoscaler"),
+        ("KC009", "fault of the description"),
+        ("OM371", "KP001"),
+    ],
 )
 def test_each_code_is_explained(code, text, capsys):
     assert main(["rule", code]) == 0
@@ -20,8 +27,8 @@ def test_each_code_is_explained(code, text, capsys):
 def test_a_retired_code_is_never_used_again(loaded):
     used = {code for known in loaded.kinds.values() for code in known.policy.codes}
     assert used.isdisjoint(retired())
-    assert used.isdisjoint(POD_CODES)
-    assert {*KUBERNETES} == {*POD_CODES}
+    assert used.isdisjoint(KUBERNETES_CODES)
+    assert {*KUBERNETES} == {*KUBERNETES_CODES}
 
 
 def test_a_retired_code_may_still_be_ignored(tmp_path, capsys):

@@ -30,7 +30,7 @@ from webhook import catalog
 from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import Case, run
 from webhook.cli.rule.repairs import said
-from webhook.policy.policy import Expression
+from webhook.policy.expression import Expression
 from webhook.policy.reads import OBJECT, SELF, Reads
 
 FOLDER = Path(__file__).with_name("sentences")

@@ -86,6 +86,7 @@ def applicable(known: KnownKind, fits: Mapping[GroupVersionKind, Fit]) -> KnownK
     policy, absent = known.policy, Open(differences.lost, unreliable)
     if any(absent):
         policy = policy.without(rules.where(lambda on: on.needs(absent)))
+        policy = policy.with_children(lambda child: child.facts.isdisjoint(unreliable))
     if installed.own is not None:
         policy = _fitted(policy, installed.schema.raw)
         installed = replace(installed, own=installed.own.with_rules(rules.of(policy)))

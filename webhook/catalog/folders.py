@@ -22,6 +22,7 @@ from webhook.catalog.fitting import with_all_fields
 from webhook.catalog.kinds import KnownKind, PolicySource, kinds_of
 from webhook.catalog.packs import FOLLOWED, PACK, TABLE, InForce, Pack
 from webhook.catalog.releases import (
+    compiled,
     compiled_source,
     is_otherwise_shaped,
     joined,
@@ -167,9 +168,16 @@ class UserFolders:
                 self._loaded.add_kinds(pack, load_crd(document.value), where)
             except SchemaError as error:
                 self._problems += [Problem(where, fault.field, fault.body()) for fault in error.errors]
+        for document, policy in sorted(self._policies(pack), key=lambda each: bool(each[1].spec.children)):
+            try:  # a description of children reads the variables of the others
+                self._add_policy(api, document, policy)
+            except LoadError as error:
+                self._problems += error.problems
+
+    def _policies(self, pack: Pack) -> Iterator[tuple[Document, PolicyDocument]]:
         for document in self._documents(self._loaded.policies(pack)):
             try:
-                self._add_policy(api, document, policies.parse_policy(document))
+                yield document, policies.parse_policy(document)
             except LoadError as error:
                 self._problems += error.problems
 
@@ -249,11 +257,12 @@ def _of_other_releases(known: KnownKind, source: PolicySource) -> Iterator[Probl
     pack = known.pack
     yield from unknown_releases(pack, source)
     needed = list(needed_releases(pack, ranges(source)))
+    sources = (*known.sources, source) if source.document.spec.children else (source,)
     for in_force in [*needed, *([InForce(pack.operator)] if needed else [])]:
         other, _ = released(known, in_force)
         try:
             if other is not None:
-                compiled_source(with_all_fields(other) if is_otherwise_shaped(other) else other, source)
+                compiled(replace(with_all_fields(other) if is_otherwise_shaped(other) else other, sources=sources))
         except CatalogError as error:
             yield from (replace(each, message=f"under {in_force}: {each.message}") for each in error.problems)
 

@@ -28,7 +28,7 @@ SHIPPED: Final = ".compiled"
 _READABLE: Final = 0o644
 _DIGEST: Final = 32
 _PARTS: Final = (
-    *("admission", "catalog", "cel", "cluster", "engine", "facts"),
+    *("admission", "catalog", "cel", "children", "cluster", "engine", "facts"),
     *("golang", "ground", "kubernetes", "manifests", "policy", "schema"),
 )
 _CODE: Final = (".py", ".lark", ".tables")

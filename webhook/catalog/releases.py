@@ -86,7 +86,8 @@ def _crd(known: KnownKind, since: str, definition: Mapping[str, Any]) -> CRD:
 
 def ranges(source: PolicySource) -> Iterator[str]:
     """The ranges of the rules of a policy."""
-    yield from (rule.operator for rule in source.document.spec.rules if rule.operator)
+    spec = source.document.spec
+    yield from (part.operator for part in (*spec.rules, *spec.children) if part.operator)
 
 
 def needed_releases(pack: Pack, texts: Iterable[str]) -> Iterator[InForce]:
@@ -107,7 +108,8 @@ def later_releases(pack: Pack, texts: Iterable[str]) -> list[str]:
 def unknown_releases(pack: Pack, source: PolicySource) -> Iterator[Problem]:
     """The ranges of a policy that name releases that do not exist, or in which none is."""
     spec = source.document.spec
-    for name, parts in (("variables", spec.variables), ("defaults", spec.defaults), ("validations", spec.validations)):
+    named = ("variables", spec.variables), ("defaults", spec.defaults), ("validations", spec.validations)
+    for name, parts in (*named, ("children", spec.children)):
         for index, text in enumerate(each.operator for each in parts):
             if text and (message := _fault(pack, Range.parse(text))):
                 yield problem(source.origin, ("spec", name, index, "operator"), message)
@@ -135,11 +137,15 @@ def compiled(known: KnownKind) -> KnownKind:
     """
     if not known.sources or known.policy is not NO_POLICY:
         return known
-    policies_of_sources = (compiled_source(known, each) for each in known.sources)
+    ordered = sorted(known.sources, key=lambda source: bool(source.document.spec.children))  # they read the variables
     try:
-        return replace(known, policy=reduce(joined, policies_of_sources, NO_POLICY))
+        return reduce(_with_source, ordered, known)
     except ValueError as error:
         raise CatalogError([Problem(known.sources[-1].origin.source, "spec", str(error))]) from None
+
+
+def _with_source(known: KnownKind, source: PolicySource) -> KnownKind:
+    return replace(known, policy=joined(known.policy, compiled_source(known, source)))
 
 
 def compiled_in(kinds: Mapping[GroupVersionKind, KnownKind], known: KnownKind) -> KnownKind:
@@ -171,7 +177,7 @@ def compiled_source(known: KnownKind, source: PolicySource) -> Policy:
     _check_names(known, source, references)
     facts = {**known.own_facts, **facts_of(references)}
     inputs = policies.Inputs(known.schema, {name: fact.schema for name, fact in facts.items()})
-    return policies.compile_policy(source.document, source.origin, inputs, holds=known.in_force.holds)
+    return policies.compile_policy(source.document, source.origin, inputs, known.in_force.holds, known.policy)
 
 
 def joined(one: Policy, other: Policy) -> Policy:

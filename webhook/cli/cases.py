@@ -35,7 +35,7 @@ from webhook.admission import Cause, Decision, Default, GroupVersionKind, Reques
 from webhook.admission.errors import DocumentError
 from webhook.catalog import Catalog, KnownKind, check_settings, chosen
 from webhook.cluster import MemoryView
-from webhook.engine import POD_CODES, Options
+from webhook.engine import KUBERNETES_CODES, Options
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.ground.fieldpath import field_path
 from webhook.library.apiserver import stored_object
@@ -255,7 +255,7 @@ def _compare(part: str, expected: list[str], found: tuple[Cause | Warn, ...]) ->
 def _name(item: Cause | Warn, expected: Collection[str]) -> str:
     """What a case calls a finding: its code, or, for Kubernetes' rules and where the case says so, with the field."""
     whole = f"{item.code} {item.field}"
-    return whole if item.code in POD_CODES or whole in expected else item.code or item.field
+    return whole if item.code in KUBERNETES_CODES or whole in expected else item.code or item.field
 
 
 def _codes(defaults: Iterable[Default]) -> list[str]:

@@ -5,6 +5,7 @@ a file or the network: everything they need comes in as arguments. Policy sets a
 ``context``) are not imported here: they load the language of native policies, which takes 80 ms.
 """
 
+from webhook.engine.children import CHILD_CODES, KUBERNETES_CODES, described
 from webhook.engine.decisions import mutate, validate
 from webhook.engine.options import DEFAULT_OPTIONS, NAMESPACE, Native, Options
 from webhook.engine.pods import POD_CODES
@@ -12,13 +13,16 @@ from webhook.engine.rules import UNSEEN
 from webhook.engine.ruling import Ruling
 
 __all__ = [
+    "CHILD_CODES",
     "DEFAULT_OPTIONS",
+    "KUBERNETES_CODES",
     "NAMESPACE",
     "POD_CODES",
     "UNSEEN",
     "Native",
     "Options",
     "Ruling",
+    "described",
     "mutate",
     "validate",
 ]

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from webhook.admission import Cause, Decision, Warn, labels
 from webhook.catalog import NOTHING_ASIDE
+from webhook.engine.children import child_findings
 from webhook.engine.findings import Findings, refusals_as_warnings
 from webhook.engine.metadata import metadata_errors
 from webhook.engine.options import OBJECT_BUDGET
-from webhook.engine.pods import pod_findings
+from webhook.engine.pods import NOTHING_JUDGED, pod_findings
 from webhook.engine.review import ObjectReview, Subject
 from webhook.engine.rules import validate_rules
 from webhook.engine.schema import add_unknown_fields, missing_spec, relax, validate_schema
@@ -84,7 +85,10 @@ def _findings(subject: Subject, scope: PolicyScope) -> Findings:
     review, of_pods, of_schema = subject.review, None, subject.of_schema
     kind, options = review.kind, review.options
     if options.settings.recommends(kind.api):
-        of_pods = pod_findings(subject)
+        of_children = child_findings(subject, scope)
+        of_pods = pod_findings(subject, NOTHING_JUDGED if of_children is None else of_children.judged)
+        if of_children is not None:
+            of_pods = of_children.findings if of_pods is None else of_children.findings + of_pods
     findings = validate_rules(subject, scope)
     if of_pods is not None:
         findings = of_pods + findings

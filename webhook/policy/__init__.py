@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from webhook.ground.later import later
 from webhook.policy.evaluate import PolicyFault, PolicyScope
+from webhook.policy.expression import Expression
 from webhook.policy.path import MISSING, Path
 from webhook.policy.policy import (
     Action,
     DefaultRule,
-    Expression,
     FactValue,
     Policy,
     Profile,
@@ -24,6 +24,7 @@ from webhook.policy.policy import (
 )
 from webhook.policy.prepared import Functions, Prepared
 from webhook.policy.reads import FACTS, OBJECT, SELF, Keys, Reads, any_meet, is_above
+from webhook.policy.template import ChildRule, Frame, Source, TooManyError
 
 if TYPE_CHECKING:
     from webhook.policy.compile import compile_policy
@@ -41,10 +42,12 @@ __all__ = [
     "RELEASES",
     "SELF",
     "Action",
+    "ChildRule",
     "DefaultRule",
     "Dependence",
     "Expression",
     "FactValue",
+    "Frame",
     "Functions",
     "Inputs",
     "Keys",
@@ -61,7 +64,9 @@ __all__ = [
     "Reference",
     "Release",
     "Rule",
+    "Source",
     "Target",
+    "TooManyError",
     "Validation",
     "ValidationRule",
     "Withdrawn",

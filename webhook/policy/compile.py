@@ -10,27 +10,22 @@ from webhook.admission.errors import CatalogError, Problem
 from webhook.cel import CompileFailure, Environment, type_of_schema
 from webhook.cel.syntax import Expr, Ident, Select
 from webhook.cel.types import BOOL, DYN, STRING, Type
+from webhook.ground.fieldpath import field_path
 from webhook.kubernetes import DECLARED
 from webhook.manifests.documents import Document
 from webhook.policy.environments import Environments, Inputs, Schema, child_of, node_at, unreadable
+from webhook.policy.expression import Expression
 from webhook.policy.order import in_order
 from webhook.policy.path import MISSING, Path
-from webhook.policy.policy import (
-    Action,
-    DefaultRule,
-    Expression,
-    FactValue,
-    Policy,
-    Reference,
-    ValidationRule,
-    Withdrawn,
-)
+from webhook.policy.policy import Action, DefaultRule, FactValue, Policy, Reference, ValidationRule, Withdrawn
 from webhook.policy.problems import problem
 from webhook.policy.ranges import Range, in_force
-from webhook.policy.reads import Reads
+from webhook.policy.reads import OBJECT, Reads
+from webhook.policy.template import ChildRule, Entry, Fields
+from webhook.policy.templates import At, Compile, Templates, paths_of
 
 if TYPE_CHECKING:
-    from webhook.policy.document import Default, PolicyDocument, Validation, Variable
+    from webhook.policy.document import Child, Default, PolicyDocument, Validation, Variable
 
 Holds = Callable[[str], bool]
 """Whether a range of releases holds of those that are in force."""
@@ -41,6 +36,7 @@ def compile_policy(
     origin: Document,
     inputs: Inputs,
     holds: Holds | None = None,
+    base: Policy | None = None,
 ) -> Policy:
     """The compiled policy: the rules that have no range of releases, and those whose range holds.
 
@@ -49,11 +45,14 @@ def compile_policy(
         origin: the source document, to name lines in errors.
         inputs: what the rules can read.
         holds: whether a range holds of the releases in force. Without it, all do.
+        base: another policy of the kind, whose variables the expressions may read, too.
 
     Raises:
         CatalogError: with every problem of every rule.
     """
     compiler = _Compiler(origin, document.spec.target.kind, inputs, holds or _always)
+    if base is not None:
+        compiler.know(base)
     policy = compiler.policy(document)
     if compiler.problems:
         raise CatalogError(compiler.problems)
@@ -102,7 +101,50 @@ class _Compiler:
             pod_owner=spec.podOwner,
             withdrawn=tuple(self._withdrawn(spec.defaults)),
             references=tuple(self._references(document)),
+            children=tuple(self._children(document)),
         )
+
+    def know(self, base: Policy) -> None:
+        """Let expressions read the variables of another policy."""
+        for name, variable in base.variables.items():
+            self.environments.declare(name, variable.source, variable.program.result)
+            self.compiled[name], self.trees[name] = variable, variable.program.tree()
+
+    def _children(self, document: PolicyDocument) -> Iterator[ChildRule]:
+        children: Sequence[Child] = document.spec.children
+        for index, child in in_force(children, self.holds):
+            yield self._child(child, ("spec", "children", index))
+
+    def _child(self, child: Child, at: tuple[str | int, ...]) -> ChildRule:
+        name = f"{self.kind} {child.name}"
+
+        def expression(env: Environment, text: str, expect: Type | None, place: At) -> Expression | None:
+            return self.expression(env, text, expect, place, f"{name} {field_path(place[len(at) :])}", on_demand=True)
+
+        templates = Templates(Compile(expression, self._item, self._problem, self.trees))
+        each, env = None, self.root
+        if child.each is not None:
+            each = templates.items(child.each, (*at, "each"))
+            within = None if each is None else self._item(each.path, (*at, "each"))
+            env = within or env
+        when = None if child.when is None else templates.expression(child.when, env, (*at, "when"), BOOL)
+        made = templates.node(child.object, env, (*at, "object"))
+        fields = made if isinstance(made, Fields) else Fields((Entry("", made),))
+        facts = frozenset(templates.facts)
+        kind, api_version = child.object["kind"], child.object["apiVersion"]
+        return ChildRule(child.name, api_version, kind, when, each, fields, child.becomes, facts, paths_of([fields]))
+
+    def _item(self, path: tuple[str, ...], at: tuple[str | int, ...]) -> Environment | None:
+        """The environment of the items of a list; None, and a problem, if there is no list."""
+        root, keys = path[0], path[1:]
+        if root == OBJECT:
+            node = self._schema_at(Path((*keys, "*")), at)
+            return None if node is None else self.environments.at(Path((*keys, "*")))
+        schema = node_at({"properties": self.environments.facts}, (*keys, "*"))
+        if schema is None:
+            self._problem(at, f"no list {'.'.join(path)}; the facts of this kind are {', '.join(sorted(self.facts))}")
+            return None
+        return self.root.with_schema("self", schema, type_name="self", whole_floats=True)
 
     def _references(self, document: PolicyDocument) -> Iterator[Reference]:
         for index, each in enumerate(document.spec.references):
@@ -318,6 +360,8 @@ def _named(document: PolicyDocument) -> Iterator[tuple[tuple[str | int, ...], st
         yield ("spec", "defaults", index, "code"), default.code, default.operator
     for index, rule in enumerate(validations):
         yield ("spec", "validations", index, "code"), rule.code, rule.operator
+    for index, child in enumerate(document.spec.children):
+        yield ("spec", "children", index, "name"), child.name, child.operator
 
 
 def _as_json(leaf: Schema) -> Schema:

@@ -203,12 +203,43 @@ class Validation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Child:
+    """An object that the operator makes, and deletes with this one.
+
+    ``object`` is a template: ``${…}`` is an expression, and a text with ``${…}`` among other characters a text. What is
+    null, or an optional without a value, is left out. In a map, ``$all: ${…}`` stands for the entries of another map,
+    where later keys win, and ``$when: ${…}`` says whether the map is there at all; in a list, an item ``$all: ${…}``
+    stands for the items of another list, and an item with ``$each: path`` for one at each item of the list at this path
+    of the object, or of ``facts.…``, in which ``self`` is the item. ``$over: path`` beside ``$all`` says that the
+    entries are those of the node at this path, merged with others.
+    ``when``: whether it is made. ``each``: it is made for each item of a list, as ``$each``.
+    ``becomes``: what follows where the API server refuses it, to end a sentence.
+    ``operator``: as for a :class:`Default`, by its name.
+    """
+
+    __pydantic_config__ = NO_OTHERS
+    name: Annotated[str, TextSchema(r"^[a-z][a-z0-9-]*$", most=60)]
+    when: CEL | None = None
+    each: PathText | None = None
+    object: dict[str, Any]
+    becomes: Annotated[str, TextSchema(least=1, strip=True, most=80)]
+    operator: RangeText | None = None
+    docs: str = ""
+
+    def __post_init__(self) -> None:
+        for key in ("apiVersion", "kind"):
+            value = self.object.get(key)
+            if not isinstance(value, str) or not value or "${" in value:
+                raise ValueError(f"object.{key} must be a text without an expression")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
     """``numericQuantities``: as in the kind's own webhook, ``cpu: 0.5`` becomes ``500m`` before the schema applies.
     ``operator``: the releases of the operator that the rules describe, as a reader would look them up.
     ``renamed``: fields of other releases, which the definition does not have, and what they are called in it.
     ``podTypes``: nodes that are of a type of pods although the schema does not show it. ``podOwner``: what the operator
-    makes of pods, a Deployment (or what is like it) or a Job.
+    makes of pods, a Deployment (or what is like it) or a Job. ``children``: the objects that it makes.
     """
 
     __pydantic_config__ = NO_OTHERS
@@ -222,6 +253,7 @@ class Spec:
     variables: list[Variable] = field(default_factory=list)
     defaults: list[Default] = field(default_factory=list)
     validations: list[Validation] = field(default_factory=list)
+    children: list[Child] = field(default_factory=list)
 
     @property
     def rules(self) -> tuple[Default | Validation, ...]:
@@ -262,7 +294,7 @@ def parse_policy(document: Document) -> PolicyDocument:
     return checked(document, PolicyDocument)
 
 
-_PARTS: Final = {"variables": Variable, "defaults": Default, "validations": Validation}
+_PARTS: Final = {"variables": Variable, "defaults": Default, "validations": Validation, "children": Child}
 
 
 def trusted_policy(document: Document) -> PolicyDocument:

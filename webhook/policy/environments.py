@@ -72,6 +72,11 @@ class Environments:
         """Let expressions read one more variable."""
         self._texts[name], self._types[name] = text, of
 
+    @property
+    def facts(self) -> Mapping[str, Schema]:
+        """The schemas of the facts."""
+        return self._inputs.facts
+
     @cached_property
     def schema(self) -> Schema:
         """The schema of the object, with all metadata that a rule can read."""

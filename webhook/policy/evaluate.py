@@ -9,8 +9,9 @@ from typing import Any, Final
 from webhook.admission.errors import Fault
 from webhook.cel import Budget, CelError
 from webhook.cel.batch import Formula, Suspect
+from webhook.policy.expression import Expression
 from webhook.policy.path import MISSING
-from webhook.policy.policy import DefaultRule, Expression, FactValue, ValidationRule
+from webhook.policy.policy import DefaultRule, FactValue, ValidationRule
 from webhook.policy.prepared import Prepared
 
 Bindings = Mapping[str, Any]
@@ -76,6 +77,11 @@ class PolicyScope:
             variables = _Variables(lambda name: scope.value(declared[name]))
             self._made = {**self._bindings, "variables": variables, "facts": self._facts}
         return self._made
+
+    @property
+    def object(self) -> Any:
+        """The object that the expressions are about."""
+        return self._bindings["object"]
 
     def at(self, node: Any, stored: Any = MISSING) -> Bindings:
         """The bindings at a node: ``self`` is the node, ``oldSelf`` the stored one, if there is one."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from webhook.cel import Program
+from webhook.policy.expression import Expression
 from webhook.policy.path import MISSING, Path
 from webhook.policy.reads import OBJECT, SELF, STORED, Keys, Reads
+from webhook.policy.template import ChildRule
 
 if TYPE_CHECKING:
     from webhook.cel.syntax import Expr
@@ -36,26 +37,6 @@ class Profile(StrEnum):
     @property
     def denies(self) -> bool:
         return self is not Profile.AUDIT
-
-
-@dataclass(frozen=True, slots=True)
-class Expression:
-    """A program, and what it reads.
-
-    ``variables`` are the policy's variables that it needs, directly or through others, in the order of computation.
-    ``facts`` are those that it needs directly or through variables, ``named_facts`` those in its own text.
-    ``local``: it reads only ``self`` and ``oldSelf``.
-    """
-
-    program: Program
-    variables: tuple[str, ...]
-    facts: frozenset[str]
-    named_facts: tuple[str, ...]
-    local: bool
-
-    @property
-    def source(self) -> str:
-        return self.program.source
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +223,7 @@ class Policy:
     ``pod_owner``: what the operator makes of pods, ``deployment`` or ``job``.
     ``withdrawn``: defaults of other releases.
     ``references``: the objects that rules read as facts.
+    ``children``: the objects that the operator makes of one.
     ``structures``: the paths of what facts give as a whole, where no expression sets the same.
     """
 
@@ -256,6 +238,7 @@ class Policy:
     pod_owner: str = "deployment"
     withdrawn: tuple[Withdrawn, ...] = ()
     references: tuple[Reference, ...] = ()
+    children: tuple[ChildRule, ...] = ()
     structures: tuple[Path, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -291,6 +274,11 @@ class Policy:
             return self
         return replace(self, defaults=defaults, validations=validations)
 
+    def with_children(self, wanted: Callable[[ChildRule], bool]) -> Policy:
+        """The policy with these children only; itself if that are all."""
+        children = tuple(filter(wanted, self.children))
+        return self if len(children) == len(self.children) else replace(self, children=children)
+
     def joined(self, other: Policy) -> Policy:
         """The rules of both. A variable or a reference of one name must be the same in both (ValueError)."""
         for name in self.variables.keys() & other.variables.keys():
@@ -314,6 +302,7 @@ class Policy:
             pod_owner=owner,
             withdrawn=self.withdrawn + other.withdrawn,
             references=references,
+            children=self.children + other.children,
         )
 
     def drop_trees(self) -> None:

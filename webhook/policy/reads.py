@@ -63,6 +63,11 @@ class Reads:
         return any(is_above(path, test) for test in self.tests) or any(meet(path, value) for value in self.values)
 
 
+def path_of(expression: Expr, variables: Mapping[str, Expr], roots: Mapping[str, Keys] | None = None) -> Keys | None:
+    """The path that an expression is: members of a root, or of a variable that is such a path; None for another one."""
+    return _Collector(variables, {**_ROOTS, **(roots or {})}).path(expression)
+
+
 class _Collector:
     def __init__(self, variables: Mapping[str, Expr], roots: Mapping[str, Keys]) -> None:
         self.reads = Reads()
@@ -70,7 +75,7 @@ class _Collector:
 
     def collect(self, node: Expr) -> None:
         tested = _tested(node)
-        path = self._path(tested or node)
+        path = self.path(tested or node)
         if path is not None:
             (self.reads.tests if tested else self.reads.values).add(path)
         elif isinstance(node, Select) and _is_variable(node):
@@ -79,22 +84,22 @@ class _Collector:
             for child in node.children:
                 self.collect(child)
 
-    def _path(self, node: Expr) -> Keys | None:
+    def path(self, node: Expr) -> Keys | None:
         """The path of a chain of members of a root, or of a variable that is such a chain; else None."""
         if isinstance(node, Ident):
             return self._roots.get(node.name)
-        if isinstance(node, Select):
+        if isinstance(node, Select) and not node.test_only:
             if _is_variable(node):
-                return self._path(self._variables[node.field])
-            return _below(self._path(node.operand), node.field)
+                return self.path(self._variables[node.field])
+            return _below(self.path(node.operand), node.field)
         if isinstance(node, Call) and node.function in {"_?._", "_[_]", "_[?_]"}:
             key = node.args[1]
             if isinstance(key, Const) and isinstance(key.value, str):
-                return _below(self._path(node.args[0]), key.value)
+                return _below(self.path(node.args[0]), key.value)
         if isinstance(node, Call) and node.function == "dyn" and node.target is None:  # the same value
-            return self._path(node.args[0])
+            return self.path(node.args[0])
         if isinstance(node, Call) and node.function == "orValue" and _is_literal(node.args[0]):
-            return None if node.target is None else self._path(node.target)
+            return None if node.target is None else self.path(node.target)
         return None
 
 

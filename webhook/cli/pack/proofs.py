@@ -13,7 +13,7 @@ from webhook.admission.errors import Problem
 from webhook.catalog import Catalog, KnownKind, forms
 from webhook.cli.cases import Case, CaseResult, CasesDocument, catalogs, fired_in, run, written
 from webhook.cluster import MemoryView
-from webhook.engine import POD_CODES, Options
+from webhook.engine import KUBERNETES_CODES, Options
 from webhook.ground.fieldpath import field_path
 from webhook.library.review import decide
 from webhook.manifests.documents import Document
@@ -127,7 +127,7 @@ def _too_long(result: CaseResult) -> Iterator[tuple[str, str]]:
     """Warnings that the API server may cut."""
     for each in result.validation.warnings:
         text = str(each)
-        if each.code and each.code not in POD_CODES and (len(text) > _LONGEST or "\n" in text):
+        if each.code and each.code not in KUBERNETES_CODES and (len(text) > _LONGEST or "\n" in text):
             yield each.code, f"a warning has several lines, or more than {_LONGEST} characters: shorten it: {text}"
 
 

@@ -1,4 +1,4 @@
-"""The codes of findings: which there are, which a user means, and those of what Kubernetes says of pods."""
+"""The codes of findings: which there are, which a user means, and those of what Kubernetes says of children."""
 
 from __future__ import annotations
 
@@ -9,13 +9,32 @@ from typing import Final
 
 from webhook.admission.errors import Problem, SettingsError
 from webhook.catalog import built_in
-from webhook.engine import POD_CODES
+from webhook.engine import CHILD_CODES, POD_CODES
 from webhook.library.findings import CODES
 
 Codes = Callable[[], frozenset[str]]
 """Gives the codes of all rules, whose documents it reads."""
 
 _REFUSED, _WARNED = POD_CODES
+
+_OF_PODS: Final = "every kind with pods or parts of pods, spec"
+_OF_CHILDREN: Final = "every kind whose children are described, spec"
+
+_KINDS: Final = (
+    "workload, such as a Deployment,",
+    "autoscaler or disruption budget",
+    "Service, route or network policy",
+    "claim of a volume",
+    "Job",
+    "object of another kind",
+)
+"""What is refused, in the order of the codes."""
+
+_REFUSED_CHILD: Final = (
+    "The API server would refuse the {} that the operator makes of this object, and only the operator would learn of"
+    " it. The field is the one in this object that is the cause; the reason and the text are those of Kubernetes 1.37,"
+    " or of the definition of the kind. A warning, a denial under the strict profile."
+)
 
 KUBERNETES: Final[Mapping[str, str]] = {
     _REFUSED: "Kubernetes would refuse the pods: the API server refuses the Deployment or Job that the operator makes"
@@ -25,8 +44,11 @@ KUBERNETES: Final[Mapping[str, str]] = {
     " as an image, or a volume that a mount refers to. A text with {{ is filled in later, and is not judged.",
     _WARNED: "Kubernetes would accept the pods with this warning. The field is the one in this object, the text is that"
     " of Kubernetes 1.37. A warning under every profile.",
+    **{code: _REFUSED_CHILD.format(kinds) for code, kinds in zip(CHILD_CODES, _KINDS, strict=False)},
+    CHILD_CODES[-1]: "The description of what the operator makes of the object has no value for this one, so that"
+    " nothing is known of it. It is a fault of the description, and no denial under any profile.",
 }
-"""Their rules are Kubernetes' own, for every field of pods: so they are told apart by the field."""
+"""Their rules are Kubernetes' own, for every field: so they are told apart by the field."""
 
 
 def retired() -> frozenset[str]:
@@ -37,11 +59,13 @@ def retired() -> frozenset[str]:
 def pod_code(code: str) -> list[str] | None:
     """The lines that explain one of these codes; None for any other."""
     if code in KUBERNETES:
-        kinds = "every kind with pods or parts of pods, spec"
+        kinds = (
+            f"every kind {'with pods or parts of pods' if code in POD_CODES else 'whose children are described'}, spec"
+        )
         return [f"{code}: {kinds}", "", fill(KUBERNETES[code], 100)]
     if code in retired():
-        why = f"This rule is gone: {_REFUSED} says it of every field of pods, in Kubernetes' words. No rule "
-        why += "gets the code again."
+        why = f"This rule is gone: {_REFUSED} says it of every field of pods, or KC001 to KC006 of what the "
+        why += "operator makes, in Kubernetes' words. No rule gets the code again."
         return [f"{code}: retired", "", fill(why, 100)]
     return None
 

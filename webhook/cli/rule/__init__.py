@@ -92,7 +92,7 @@ def _list(loaded: Catalog) -> Iterator[str]:
                 rules.setdefault(rule.code, (place(rule, [known]), []))[1].append(known.gvk.kind)
     for code, (where, kinds) in sorted(rules.items()):
         yield f"{code}  {', '.join(dict.fromkeys(kinds))}: {where or 'the object'}"
-    yield from (f"{code}  every kind with pods: Kubernetes' own rules" for code in KUBERNETES)
+    yield from (f"{code}  what the operator makes: Kubernetes' own rules" for code in KUBERNETES)
     yield from (f"{code}  a finding without a rule" for code in CODES)
 
 

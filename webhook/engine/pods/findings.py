@@ -6,8 +6,8 @@ It is a source of findings of its own: the API server does not give it for a cus
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final, TypeAlias
 
 from webhook.admission import Cause, Warn, cut_end
 from webhook.engine.findings import MAX_FINDINGS, MESSAGE, Findings
@@ -15,8 +15,9 @@ from webhook.engine.pods.seen import RIGHT
 from webhook.engine.pods.whole import JudgedPod, KubernetesJudge, PodFault
 from webhook.engine.review import ObjectReview, Subject
 from webhook.facts import Wholes
-from webhook.kubernetes import Place, parts, spots
-from webhook.policy import Profile
+from webhook.ground.fieldpath import field_keys
+from webhook.kubernetes import Place, Spot, parts, spots
+from webhook.policy import Profile, is_above
 
 REFUSED: Final = "KP001"
 """Kubernetes refuses the pods."""
@@ -28,11 +29,19 @@ POD_CODES: Final = (REFUSED, WARNED)
 
 _NO_WHOLES: Final = Wholes(())
 
+Judged: TypeAlias = Collection[tuple[str, ...]]
+"""Paths of parts of an object; ``*`` is any key."""
+
 _LAST_INDEX: Final = re.compile(r"\[[0-9]+\]\Z")
 
 
-def pod_findings(subject: Subject) -> Findings | None:
+NOTHING_JUDGED: Final = frozenset[tuple[str, ...]]()
+
+
+def pod_findings(subject: Subject, judged: Judged = NOTHING_JUDGED) -> Findings | None:
     """Findings about the pods of an object, :data:`MAX_FINDINGS` of each sort; None without pods.
+
+    The parts at the paths ``judged`` are left out: they are judged in children.
 
     What Kubernetes refuses is a denial under the strict profile, unless the stored object has the same fault, and a
     warning under others. Nothing is said of fields that the schema has refused, or of the items of such a list.
@@ -44,7 +53,7 @@ def pod_findings(subject: Subject) -> Findings | None:
     place = review.prepared.pods
     if place is None:
         return None
-    faults, warnings = _judged(review, place, subject.obj)
+    faults, warnings = _judged(review, place, subject.obj, judged)
     if not faults and not warnings:
         return None
     findings, old_faults = Findings(), None
@@ -56,7 +65,7 @@ def pod_findings(subject: Subject) -> Findings | None:
             findings.warnings.append(Warn(fault.field, text, REFUSED))
             continue
         if old_faults is None:
-            stored = [] if subject.old is None else _judged(review, place, subject.old)[0]
+            stored = [] if subject.old is None else _judged(review, place, subject.old, judged)[0]
             old_faults = frozenset([fault.unplaced() for fault in stored])
         if fault.unplaced() in old_faults:
             why = f"{text} (not refused, because this update does not change it)"
@@ -69,7 +78,9 @@ def pod_findings(subject: Subject) -> Findings | None:
     return findings
 
 
-def _judged(review: ObjectReview, place: Place, obj: dict[str, Any]) -> tuple[list[PodFault], list[tuple[str, str]]]:
+def _judged(
+    review: ObjectReview, place: Place, obj: dict[str, Any], judged: Judged
+) -> tuple[list[PodFault], list[tuple[str, str]]]:
     """What Kubernetes refuses, and what it warns of. An object whose pods were right is not judged again."""
     written, owner, wholes = parts(place, obj), review.prepared.policy.pod_owner, review.kind.wholes
     has_view = wholes is not None and review.options.references
@@ -81,14 +92,14 @@ def _judged(review: ObjectReview, place: Place, obj: dict[str, Any]) -> tuple[li
         return [], []
     judge = KubernetesJudge(owner, review.budget)
     pods = [JudgedPod(whole, judge) for whole in merged.pods]
-    faults, warnings = _of_parts_and_pods(place, obj, judge, pods)
+    faults, warnings = _of_parts_and_pods([*_left(place, obj, judged)], judge, pods)
     if not faults and not warnings and not any(pod.uses_volumes for pod in pods):
         RIGHT.add(key, place, merged.other)
     return faults, warnings
 
 
 def _of_parts_and_pods(
-    place: Place, obj: dict[str, Any], judge: KubernetesJudge, pods: Sequence[JudgedPod]
+    parts_of_pods: Sequence[Spot], judge: KubernetesJudge, pods: Sequence[JudgedPod]
 ) -> tuple[list[PodFault], list[tuple[str, str]]]:
     """What Kubernetes says of the parts, and then of the ``pods``. After :data:`MAX_FINDINGS` it is not asked further.
 
@@ -97,7 +108,7 @@ def _of_parts_and_pods(
     faults: list[PodFault] = []
     warnings: list[tuple[str, str]] = []
     right = {pod.whole.path for pod in pods if pod.is_right}
-    for spot in spots(place, obj):
+    for spot in parts_of_pods:
         if str(spot.path) not in right:
             faults += [PodFault.of(error) for error in judge.errors_of_part(spot)]
             if len(warnings) < MAX_FINDINGS:
@@ -109,3 +120,11 @@ def _of_parts_and_pods(
         faults += dict.fromkeys(pod.faults(of_parts))
         warnings += dict.fromkeys(pod.warnings_besides(of_parts))
     return faults, warnings
+
+
+def _left(place: Place, obj: dict[str, Any], judged: Judged) -> Iterator[Spot]:
+    """The parts of pods of an object that are not judged otherwise."""
+    for spot in spots(place, obj):
+        keys = field_keys(str(spot.path))
+        if not any(is_above(path, keys) for path in judged):
+            yield spot

@@ -10,6 +10,7 @@ LIMIT: Final = 4 * 2**20
 """Bytes of JSON, of some hundred specifications with 10 KB each."""
 MOST: Final = 4096
 """Specifications. Each keeps what completes it in memory, even after the cluster has another version of that."""
+_UNKNOWN: Final[tuple[object, tuple[object, ...]]] = (None, ())
 
 
 class Right:
@@ -19,7 +20,7 @@ class Right:
     """
 
     def __init__(self) -> None:
-        self._same, self._size = dict[tuple[object, ...], tuple[object, ...]](), 0
+        self._same, self._size = dict[tuple[object, ...], tuple[object, tuple[object, ...]]](), 0
 
     def key(self, *value: Any) -> bytes:
         """What identifies a value; empty for a value that has no JSON."""
@@ -31,14 +32,18 @@ class Right:
     def has(self, key: bytes, *same: object) -> bool:
         return (key, *map(id, same)) in self._same
 
-    def add(self, key: bytes, *same: object) -> None:
+    def note(self, key: bytes, *same: object) -> Any:
+        """What was noted with a value; None if it is not remembered."""
+        return self._same.get((key, *map(id, same)), _UNKNOWN)[0]
+
+    def add(self, key: bytes, *same: object, note: object = None) -> None:
         """Remember a value. What is the same is kept, so that no other object gets its identity."""
         if self._size + len(key) > LIMIT or len(self._same) >= MOST:
             self._same, self._size = {}, 0
         if 0 < len(key) <= LIMIT:
             identified = (key, *map(id, same))
             self._size += 0 if identified in self._same else len(key)
-            self._same[identified] = same
+            self._same[identified] = note, same
 
 
 RIGHT: Final = Right()

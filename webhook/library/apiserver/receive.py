@@ -10,10 +10,10 @@ import orjson
 
 from webhook.admission import Cause, GroupVersionKind, Warn, group_version
 from webhook.catalog import KnownKind
+from webhook.children import UNKNOWN, builtin_errors, decode_builtin, name_rule
 from webhook.engine import NAMESPACE
 from webhook.golang.fmt import type_text, value_text
 from webhook.golang.names import dns_1123_subdomain
-from webhook.library.apiserver.builtin import decode_builtin, name_rule
 from webhook.schema import (
     CoerceError,
     DecodeError,
@@ -83,7 +83,7 @@ def receive(
     obj = {**value, "metadata": _placed(metadata, namespaced=_is_namespaced(gvk, kind))}
     if kind is None:
         obj, found = decode_builtin(gvk, obj)
-        return Received(obj, (*causes, *found), warnings)
+        return Received(obj, (*causes, *map(_cause, found)), warnings)
     if kind.status:
         _drop_status(obj, kind, old)
     try:
@@ -188,6 +188,11 @@ def metadata_causes(obj: dict[str, Any], kind: KnownKind | None, old: dict[str, 
     return list(_causes(errors, generated=generated))
 
 
+def builtin_causes(obj: dict[str, Any], old: dict[str, Any] | None = None) -> Iterator[Cause]:
+    """What Kubernetes' own validation refuses of a decoded object of a built-in kind; not its metadata."""
+    yield from map(_cause, builtin_errors(obj, old))
+
+
 def replicas_causes(obj: dict[str, Any], kind: KnownKind | None) -> Iterator[Cause]:
     """Why /scale could not read the replicas of an object (``ValidateScaleSpec``). One without them has no cause."""
     if kind is None or not kind.replicas:
@@ -242,4 +247,4 @@ def _causes(errors: list[FieldError], *, generated: bool) -> Iterator[Cause]:
 
 
 def _cause(error: FieldError) -> Cause:
-    return Cause(error.field, error.type, error.body())
+    return Cause(error.field, error.type, UNKNOWN if error.detail == UNKNOWN else error.body())

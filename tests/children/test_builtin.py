@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from webhook.admission.decision import GroupVersionKind
-from webhook.library.apiserver.builtin import decode_builtin, is_builtin
+from webhook.children import decode_builtin, is_builtin
 
 KIND = GroupVersionKind("apps", "v1", "Deployment")
 GOOD: dict[str, Any] = {
@@ -52,9 +52,9 @@ def changed(value: Any, *path: str | int) -> dict[str, Any]:
     ],
 )
 def test_a_wrong_field_is_named(obj: dict[str, Any], field: str, message: str) -> None:
-    (cause,) = decode_builtin(KIND, obj)[1]
-    assert cause.field == field
-    assert message in cause.message
+    (error,) = decode_builtin(KIND, obj)[1]
+    assert error.field == field
+    assert message in error.body()
 
 
 def test_what_the_api_server_reads_has_no_cause_and_loses_its_nulls() -> None:

@@ -7,14 +7,15 @@ filled in defaults.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from webhook.admission import Cause, GroupVersionKind, group_version
+from webhook.admission import GroupVersionKind, group_version
 from webhook.golang.errors import readable
 from webhook.golang.names import path_segment
 from webhook.golang.quantity import parse
 from webhook.golang.strconv import INT64
+from webhook.ground.budget import Budget
 from webhook.kubernetes import is_validated, object_errors, prepared, with_defaults
 from webhook.kubernetes import name_rule as rule_of_names
 from webhook.schema import OMIT, FieldError
@@ -22,9 +23,12 @@ from webhook.vap import builtin_schema, resolved
 
 Schema = Mapping[str, Any]
 
+UNKNOWN: Final = "unknown field"
+"""What the strict decoder says, without the value."""
+
 _INT32: Final = range(-(2**31), 2**31)
 _ENVELOPE: Final = frozenset({"apiVersion", "kind", "metadata"})
-"""Decoded apart: see :mod:`webhook.library.apiserver.receive`."""
+"""Decoded apart, as ObjectMeta."""
 
 
 def is_builtin(kind: GroupVersionKind) -> bool:
@@ -32,15 +36,15 @@ def is_builtin(kind: GroupVersionKind) -> bool:
     return builtin_schema(kind) is not None
 
 
-def decode_builtin(kind: GroupVersionKind, value: dict[str, Any]) -> tuple[dict[str, Any], list[Cause]]:
-    """The object without the nulls that the decoder drops, and the causes of unknown fields and of wrong types."""
+def decode_builtin(kind: GroupVersionKind, value: dict[str, Any]) -> tuple[dict[str, Any], list[FieldError]]:
+    """The object without the nulls that the decoder drops, and the errors of unknown fields and of wrong types."""
     schema = builtin_schema(kind)
     if schema is None:
         return value, []
-    causes: list[Cause] = []
+    errors: list[FieldError] = []
     body = {key: item for key, item in value.items() if key not in _ENVELOPE}
-    decoded = _decode(body, schema, "", causes)
-    return {**{key: value[key] for key in value if key in _ENVELOPE}, **decoded}, causes
+    decoded = _decode(body, schema, "", errors)
+    return {**{key: value[key] for key in value if key in _ENVELOPE}, **decoded}, errors
 
 
 def defaulted(obj: dict[str, Any]) -> dict[str, Any]:
@@ -96,43 +100,51 @@ def name_rule(kind: GroupVersionKind) -> Callable[[str], list[str]]:
     return rule_of_names(version, kind.kind) if is_validated(version, kind.kind) else path_segment
 
 
-def builtin_causes(obj: dict[str, Any], old: dict[str, Any] | None = None) -> Iterator[Cause]:
+def builtin_errors(
+    obj: dict[str, Any], old: dict[str, Any] | None = None, budget: Budget | None = None
+) -> list[FieldError]:
     """What Kubernetes' own validation refuses of a decoded object; not its metadata."""
-    if is_validated(obj["apiVersion"], obj["kind"]):
-        stored = None if old is None else completed(old)
-        generated = obj["kind"] == "Job"  # `kubectl apply` leaves the selector and the labels that a Job was given
-        for error in object_errors(completed(obj, None if generated else stored), stored):
-            yield Cause(error.field, error.type, error.body())
+    if not is_validated(obj["apiVersion"], obj["kind"]):
+        return []
+    stored = None if old is None else completed(old)
+    generated = obj["kind"] == "Job"  # `kubectl apply` leaves the selector and the labels that a Job was given
+    return object_errors(completed(obj, None if generated else stored), stored, budget)
+
+
+def template_of(obj: dict[str, Any]) -> tuple[str, dict[str, Any] | None]:
+    """The path and the value of the template of pods in an object; None if it has none."""
+    path = next(iter(_PODS.get(obj["kind"], ())), ())[:-1]
+    template = _at(obj, path) if path else None
+    return ".".join(path), template if isinstance(template, dict) else None
 
 
 def _type_of(name: str) -> Schema:
     return resolved({"$ref": name})
 
 
-def _decode(value: Any, schema: Schema, path: str, causes: list[Cause]) -> Any:
+def _decode(value: Any, schema: Schema, path: str, errors: list[FieldError]) -> Any:
     schema = resolved(schema)
     kind = schema.get("type")
     if value is None or kind is None:
         fault = _loose_fault(value, schema)
     elif kind == "object":
         if isinstance(value, dict):
-            return _decode_object(value, schema, path, causes)
+            return _decode_object(value, schema, path, errors)
         fault = "object"
     elif kind == "array":
         if isinstance(value, list):
             items = schema["items"]
-            return [_decode(item, items, f"{path}[{index}]", causes) for index, item in enumerate(value)]
+            return [_decode(item, items, f"{path}[{index}]", errors) for index, item in enumerate(value)]
         fault = "array"
     else:
         fault = "" if _fits(value, kind, schema.get("format", "")) else kind
     if fault:
         shown = OMIT if isinstance(value, dict | list) else value
-        body = FieldError("FieldValueTypeInvalid", path, f"must be of type {fault}", shown).body()
-        causes.append(Cause(path, "FieldValueTypeInvalid", body))
+        errors.append(FieldError("FieldValueTypeInvalid", path, f"must be of type {fault}", shown))
     return value
 
 
-def _decode_object(value: dict[str, Any], schema: Schema, path: str, causes: list[Cause]) -> dict[str, Any]:
+def _decode_object(value: dict[str, Any], schema: Schema, path: str, errors: list[FieldError]) -> dict[str, Any]:
     declared: Schema = schema.get("properties") or {}
     others = schema.get("additionalProperties")
     decoded: dict[str, Any] = {}
@@ -140,13 +152,13 @@ def _decode_object(value: dict[str, Any], schema: Schema, path: str, causes: lis
         where = f"{path}.{key}" if path else key
         if key in declared:
             if item is not None:  # the decoder leaves the field as it is: absent
-                decoded[key] = _decode(item, declared[key], where, causes)
+                decoded[key] = _decode(item, declared[key], where, errors)
         elif isinstance(others, Mapping):
-            decoded[key] = _decode(item, others, f"{path}[{key}]", causes)
+            decoded[key] = _decode(item, others, f"{path}[{key}]", errors)
         else:
             decoded[key] = item
             if declared:
-                causes.append(Cause(where, "FieldValueInvalid", "unknown field"))
+                errors.append(FieldError("FieldValueInvalid", where, UNKNOWN))
     return decoded
 
 

@@ -1,0 +1,83 @@
+"""What the API server says of a child of a built-in kind, and of the Pods that are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import orjson
+
+from webhook.admission import GroupVersionKind, group_version
+from webhook.children.builtin import builtin_errors, completed, decode_builtin, name_rule, template_of
+from webhook.ground.budget import Budget
+from webhook.kubernetes import object_errors, warned
+from webhook.schema import FieldError, decode_metadata_leniently, validate_metadata
+from webhook.vap import CLUSTER_KINDS
+
+_DEFAULT: Final = "default"
+_BYTES: Final = 16
+"""Bytes of a child for which its decoding takes a step."""
+
+
+def kind_of(child: Mapping[str, Any]) -> GroupVersionKind:
+    return GroupVersionKind(*group_version(child["apiVersion"]), child["kind"])
+
+
+def placed(child: dict[str, Any], namespace: str) -> dict[str, Any]:
+    """A child in the namespace of its owner, unless it says another or is of the cluster."""
+    metadata = child.get("metadata")
+    metadata = dict(metadata) if isinstance(metadata, Mapping) else {}
+    if not _is_of_cluster(kind_of(child)):
+        metadata.setdefault("namespace", namespace or _DEFAULT)
+    return {**child, "metadata": metadata}
+
+
+def child_errors(child: dict[str, Any], budget: Budget) -> Iterator[FieldError]:
+    """What the API server refuses of a child of a built-in kind that is :func:`placed`.
+
+    Raises:
+        SpentError, DeadlineExceeded: from the budget.
+    """
+    budget.spend(1 + _size(child) // _BYTES, child["kind"])
+    kind = kind_of(child)
+    decoded, errors = decode_builtin(kind, child)
+    yield from errors
+    metadata, unknown = decode_metadata_leniently(child.get("metadata"))
+    yield from (FieldError("FieldValueInvalid", f"metadata.{path}", "unknown field") for path in unknown)
+    namespaced = not _is_of_cluster(kind)
+    yield from validate_metadata(metadata or {}, namespaced=namespaced, name_rule=name_rule(kind))
+    if not errors:  # the decoder refuses it before anything else is looked at
+        yield from builtin_errors(decoded, budget=budget)
+
+
+def pod_errors(child: dict[str, Any], budget: Budget) -> Iterator[FieldError]:
+    """What only the Pods of a child are refused for, at its places."""
+    path, template = template_of(child)
+    if template is None:
+        return
+    metadata = template.get("metadata")
+    labels = {key: item for key, item in metadata.items() if key != "name"} if isinstance(metadata, Mapping) else {}
+    pod = {"apiVersion": "v1", "kind": "Pod", **template, "metadata": {"name": "a", "namespace": _DEFAULT, **labels}}
+    decoded, errors = decode_builtin(kind_of(pod), pod)
+    if not errors:
+        for error in object_errors(completed(decoded), budget=budget):
+            yield FieldError(error.type, f"{path}.{error.field}", error.detail, error.bad_value)
+
+
+def pod_warnings(child: dict[str, Any], budget: Budget) -> Iterator[tuple[str, str]]:
+    """Fields and texts: what the API server warns of, in the pods of a child."""
+    path, template = template_of(child)
+    if template is not None and isinstance(template.get("spec"), dict):
+        for field, text in warned("PodSpec", template["spec"], budget=budget):
+            yield f"{path}.spec.{field}" if field else f"{path}.spec", text
+
+
+def _size(child: dict[str, Any]) -> int:
+    try:
+        return len(orjson.dumps(child))
+    except TypeError:  # an integer of more than 64 bits, or half of a surrogate pair
+        return _BYTES
+
+
+def _is_of_cluster(kind: GroupVersionKind) -> bool:
+    return (kind.group, kind.kind) in CLUSTER_KINDS

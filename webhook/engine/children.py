@@ -1,0 +1,244 @@
+"""What the API server says of the objects that the operator makes of one, told at the field that is the cause.
+
+A source of findings of its own: for the object itself nothing is refused, and only the operator learns of it, later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from webhook import children  # what judges a child is loaded for the first one
+from webhook.admission import Cause, Request, Warn, cut_end
+from webhook.catalog import Catalog
+from webhook.cel import Budget as CostBudget
+from webhook.cluster import ClusterView, Kind
+from webhook.engine.findings import MAX_FINDINGS, MESSAGE, Findings
+from webhook.engine.options import OBJECT_BUDGET, Options
+from webhook.engine.pods.findings import POD_CODES, REFUSED, WARNED
+from webhook.engine.pods.seen import RIGHT
+from webhook.engine.pods.whole import PodFault
+from webhook.engine.review import ObjectReview, Subject, review_of
+from webhook.facts.nodes import mapping, namespace_of
+from webhook.ground.fieldpath import field_keys, field_path
+from webhook.policy import PolicyScope, Profile
+from webhook.schema import OMIT, DecodeError, FieldError
+
+FAILED: Final = "KC009"
+"""The description has no value for an object."""
+
+OTHER: Final = "KC006"
+
+CHILD_CODES: Final = ("KC001", "KC002", "KC003", "KC004", "KC005", OTHER, FAILED)
+
+KUBERNETES_CODES: Final = (*POD_CODES, *CHILD_CODES)
+"""Of what Kubernetes says of parts of an object, or of what becomes of it."""
+
+_NEVER_REFUSED: Final = frozenset({WARNED, FAILED})
+
+_CODES: Final = {
+    **dict.fromkeys(("DaemonSet", "Deployment", "LeaderWorkerSet", "Pod", "ReplicaSet", "StatefulSet"), "KC001"),
+    **dict.fromkeys(("HorizontalPodAutoscaler", "ScaledObject", "PodDisruptionBudget"), "KC002"),
+    **dict.fromkeys(("Service", "Ingress", "NetworkPolicy", "HTTPRoute", "Gateway", "VirtualService"), "KC003"),
+    **dict.fromkeys(("PersistentVolumeClaim", "PersistentVolume"), "KC004"),
+    **dict.fromkeys(("Job", "CronJob"), "KC005"),
+}
+"""By kind, the code of what is refused beside the pods."""
+
+_MAKERS: Final = {"Job": "Job", "CronJob": "Job", "StatefulSet": "StatefulSet", "DaemonSet": "DaemonSet"}
+"""What makes the Pods of a kind, and has the event that one is refused; else a ReplicaSet."""
+
+_OF_PODS: Final = "each Pod is refused, which only an event of the {} says"
+
+_TEMPLATES: Final = frozenset({"template", "leaderTemplate", "workerTemplate"})
+"""The fields that have the templates of pods."""
+
+_READ: Final = ("name", "namespace", "labels", "annotations")
+"""The metadata that a description may read."""
+
+
+class ChildFault(NamedTuple):
+    """A fault of a child, at the ``field`` of the object that is its cause."""
+
+    code: str
+    field: str
+    reason: str
+    text: str
+
+    def unplaced(self) -> tuple[object, ...]:
+        """The fault without the indexes of its field: an item of a list may move."""
+        return self.code, *(key for key in field_keys(self.field) if isinstance(key, str)), self.text
+
+
+class Children(NamedTuple):
+    """What is found of the children of an object, and the paths of the parts of it that are in them."""
+
+    findings: Findings
+    judged: frozenset[tuple[str, ...]]
+
+
+def child_findings(subject: Subject, scope: PolicyScope) -> Children | None:
+    """Findings about the children of an object, :data:`MAX_FINDINGS` of each sort; None if none is described.
+
+    What the API server refuses is a denial under the strict profile, unless the stored object has the same fault, and a
+    warning under others. Nothing is said of fields that the schema has refused.
+
+    Raises:
+        SpentError, DeadlineExceeded: from the budget of the review.
+    """
+    review, policy = subject.review, subject.review.kind.policy
+    if not policy.children:
+        return None
+    judge = _Judge(review, scope)
+    faults = [fault for fault in judge.faults() if not _is_refused(fault.field, subject.refused)]
+    findings, old_faults = Findings(), None
+    for fault in _first(faults):
+        text = cut_end(fault.text, MESSAGE)
+        if fault.code in _NEVER_REFUSED or review.options.profile is not Profile.STRICT:
+            findings.warnings.append(Warn(fault.field, text, fault.code))
+            continue
+        if old_faults is None:
+            old_faults = _of_stored(subject)
+        if fault.unplaced() in old_faults:
+            why = f"{text} (not refused, because this update does not change it)"
+            findings.notices.append(Warn(fault.field, why, fault.code))
+        else:
+            findings.causes.append(Cause(fault.field, fault.reason, text, fault.code))
+    for sort in (findings.causes, findings.notices, findings.warnings):
+        del sort[MAX_FINDINGS:]
+    return Children(findings, judge.judged)
+
+
+def described(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> list[children.Child]:
+    """The objects that the operator makes of the object of a request, each in its namespace; those that fail are left
+    out.
+
+    Raises:
+        SpentError, DeadlineExceeded, PolicyFault: as a judgement.
+    """
+    review = review_of(request, catalog, view, options)
+    if review is None or not review.kind.policy.children:
+        return []
+    scope = review.scope(review.kind.seen(review.kind.schema.decode(review.obj).object), None)
+    rules, owner = review.kind.policy.children, Kind(review.kind.gvk.group, review.kind.gvk.kind)
+    made = (each for each in children.children_of(rules, scope, owner) if isinstance(each, children.Child))
+    namespace = namespace_of(scope.object)
+    return [each._replace(object=children.placed(each.object, namespace)) for each in made]
+
+
+def _first(faults: Iterable[ChildFault]) -> Iterable[ChildFault]:
+    """The first fault of each field, and the first warning: what follows has the same cause."""
+    first = dict[tuple[str, bool], ChildFault]()
+    for fault in faults:
+        first.setdefault((fault.field, fault.code == WARNED), fault)
+    return first.values()
+
+
+def _of_stored(subject: Subject) -> frozenset[tuple[object, ...]]:
+    if subject.old is None:
+        return frozenset()
+    return frozenset(fault.unplaced() for fault in _Judge(subject.review, subject.stored_scope()).faults())
+
+
+def _is_refused(field: str, refused: frozenset[str]) -> bool:
+    return any(field == each or field.startswith((f"{each}.", f"{each}[")) for each in refused)
+
+
+class _Judge:
+    """Judges the children of one state of an object. ``judged`` are the paths of its parts that are in them."""
+
+    def __init__(self, review: ObjectReview, scope: PolicyScope) -> None:
+        self._review, self._scope = review, scope
+        self.judged = frozenset[tuple[str, ...]]()
+
+    def faults(self) -> list[ChildFault]:
+        """What is wrong, at most :data:`MAX_FINDINGS`. An object whose children were right is not judged again."""
+        review, rules = self._review, self._review.kind.policy.children
+        facts = {name: self._scope.fact(name) for name in sorted(set().union(*(rule.facts for rule in rules)))}
+        key, policy = RIGHT.key(_read(self._scope.object), facts), review.kind.policy
+        judged = RIGHT.note(key, policy, review.catalog)
+        if judged is not None:
+            self.judged = judged
+            return []
+        faults = list[ChildFault]()
+        for fault in self._all():
+            faults.append(fault)
+            if len(faults) >= MAX_FINDINGS:
+                break
+        if not faults:
+            RIGHT.add(key, policy, review.catalog, note=self.judged)
+        return faults
+
+    def _all(self) -> Iterator[ChildFault]:
+        review, namespace = self._review, namespace_of(self._scope.object)
+        owner = Kind(review.kind.gvk.group, review.kind.gvk.kind)
+        for child in children.children_of(review.kind.policy.children, self._scope, owner, self._hidden):
+            if isinstance(child, children.Failure):
+                text = f"what becomes of it is not known: the {child.rule.kind} cannot be described ({child.reason})"
+                yield ChildFault(FAILED, "", "FieldValueInvalid", text)
+                continue
+            self.judged |= child.rule.copies
+            yield from self._of(child, children.placed(child.object, namespace))
+
+    @property
+    def _hidden(self) -> frozenset[str]:
+        return frozenset(self._scope.hidden_facts)
+
+    def _of(self, child: children.Child, made: dict[str, Any]) -> Iterator[ChildFault]:
+        """The faults of a child: of the object, and then those that only its pods have."""
+        rule, budget = child.rule, self._review.budget
+        if not children.is_builtin(children.kind_of(made)):
+            yield from _faults(child, self._by_definition(made), rule.becomes)
+            return
+        errors = [*children.child_errors(made, budget)]
+        yield from _faults(child, errors, rule.becomes)
+        if errors:
+            return
+        maker = _MAKERS.get(rule.kind, "ReplicaSet")
+        yield from _faults(child, children.pod_errors(made, budget), _OF_PODS.format(maker))
+        for field, text in children.pod_warnings(made, budget):
+            origin = child.origin(field_keys(field))
+            if origin.field:
+                yield ChildFault(WARNED, origin.field, "", text)
+
+    def _by_definition(self, made: dict[str, Any]) -> list[FieldError]:
+        """What the definition of the child's kind says, if there is one; without it, nothing is known of the child."""
+        known, budget = self._review.catalog.find(children.kind_of(made)), self._review.budget
+        if known is None:
+            return []
+        budget.spend(1, made["kind"])
+        try:
+            decoded = known.schema.decode(made)
+        except DecodeError as error:
+            return [FieldError("FieldValueInvalid", "", str(error), OMIT)]
+        unknown = [FieldError("FieldValueInvalid", path, "unknown field", OMIT) for path in decoded.unknown]
+        cost = CostBudget(OBJECT_BUDGET, interrupt=budget.tick)
+        return [*unknown, *known.schema.check(decoded.object, None, cost).errors]
+
+
+def _faults(child: children.Child, errors: Iterable[FieldError], becomes: str) -> Iterator[ChildFault]:
+    """The faults at the fields that are their causes; those are left out that no field of the object causes."""
+    for error in errors:
+        place = _written(field_keys(error.field))
+        origin = child.origin(place, error.bad_value)
+        if origin.field:
+            of_pods = any(key in _TEMPLATES for key in place)
+            code = REFUSED if of_pods else _CODES.get(child.rule.kind, OTHER)
+            at = "" if origin.exact else f", at {field_path(place)} of the {child.rule.kind}"
+            beside = f" (see also {', '.join(origin.others)})" if origin.others else ""
+            yield ChildFault(code, origin.field, error.type, f"{PodFault.of(error).text}{at}; {becomes}{beside}")
+
+
+def _written(place: list[str | int]) -> list[str | int]:
+    """A place as objects have it: the API server leaves out the metadata of a template."""
+    for index, key in enumerate(place[:-1]):
+        if key == "template" and place[index + 1] in ("annotations", "labels"):
+            return [*place[: index + 1], "metadata", *place[index + 1 :]]
+    return place
+
+
+def _read(obj: dict[str, Any]) -> dict[str, Any]:
+    """What a description may read of an object."""
+    metadata = mapping(obj, "metadata")
+    of_metadata = {key: metadata[key] for key in _READ if key in metadata}
+    return {**{key: item for key, item in obj.items() if key != "metadata"}, "metadata": of_metadata}

@@ -1,0 +1,320 @@
+"""The template of a child: an object with expressions in its leaves, as data.
+
+A node makes its value in a :class:`Frame`, and tells for a place in this value where it comes from. What is copied from
+the object keeps its place exactly; what an expression computes comes from the fields that the expression reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+
+from webhook.cel import CelError
+from webhook.cel.values import Duration, Opt, Timestamp, format_duration, format_timestamp
+from webhook.policy.expression import Expression
+from webhook.policy.path import MISSING
+from webhook.policy.reads import FACTS, OBJECT, SELF
+
+Place: TypeAlias = tuple[str | int, ...]
+
+MOST: Final = 10_000
+"""Items of the lists of one child that are made of items of the object or of facts."""
+
+
+class TooManyError(ValueError):
+    """A list of a child has more than :data:`MOST` items."""
+
+
+class Scope(Protocol):
+    """What the expressions of a policy can read: see :class:`webhook.policy.evaluate.PolicyScope`."""
+
+    @property
+    def object(self) -> Any: ...
+
+    def fact(self, name: str, /) -> Any: ...
+
+    def at(self, node: Any, /) -> Mapping[str, Any]: ...
+
+    def value(self, expression: Expression, bindings: Mapping[str, Any] | None, /) -> Any: ...
+
+
+class Frame(NamedTuple):
+    """Where a template is filled in: the scope of its policy, and the ``item`` of a loop, which is at ``at``."""
+
+    scope: Scope
+    item: Any = MISSING
+    at: Place = ()
+
+    def root(self, name: str) -> Any:
+        """The value that the first key of a path stands for."""
+        if name == OBJECT:
+            return self.scope.object
+        return self.item if name == SELF else None
+
+    def concrete(self, path: Place) -> Place:
+        """A path that begins with ``self`` as one of the object or of facts."""
+        return (*self.at, *path[1:]) if path[:1] == (SELF,) else path
+
+
+class Source(NamedTuple):
+    """Where a place in a child comes from: paths that begin with ``object`` or ``facts``.
+
+    ``exact``: the one path is just this place. ``over`` is the path of a node that is merged with others, and ``below``
+    are the keys in the merged value.
+    """
+
+    paths: tuple[Place, ...] = ()
+    exact: bool = False
+    over: Place = ()
+    below: Place = ()
+
+
+CONSTANT: Final = Source()
+"""Of what no field decides."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant:
+    """A value without an expression in it."""
+
+    value: Any
+
+    def build(self, _: Frame) -> Any:
+        return self.value
+
+    def source(self, _frame: Frame, _keys: Place) -> Source:
+        return CONSTANT
+
+    def reads(self) -> Iterator[Place]:
+        yield from ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Copied:
+    """The value at a path of the object, the facts or the item of a loop, as it is; ``other`` if there is none."""
+
+    path: tuple[str, ...]
+    other: Any = MISSING
+
+    def build(self, frame: Frame) -> Any:
+        name, *keys = self.path
+        value = frame.root(name)
+        if name == FACTS:
+            value, keys = frame.scope.fact(keys[0]), keys[1:]
+        for key in keys:
+            value = value.get(key, MISSING) if isinstance(value, Mapping) else MISSING
+        return self.other if value is MISSING or value is None else value
+
+    def source(self, frame: Frame, keys: Place) -> Source:
+        return Source(((*frame.concrete(self.path), *keys),), exact=True)
+
+    def reads(self) -> Iterator[Place]:
+        yield self.path
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Computed:
+    """The value of an expression, and the paths that it reads."""
+
+    expression: Expression
+    paths: tuple[tuple[str, ...], ...]
+
+    def build(self, frame: Frame) -> Any:
+        """The value as JSON.
+
+        Raises:
+            CelError: the expression fails.
+        """
+        bindings = None if frame.item is MISSING else frame.scope.at(frame.item)
+        return _plain(frame.scope.value(self.expression, bindings))
+
+    def source(self, frame: Frame, _: Place) -> Source:
+        return Source(tuple(map(frame.concrete, self.paths)))
+
+    def reads(self) -> Iterator[Place]:
+        yield from self.paths
+
+
+Leaf: TypeAlias = Constant | Copied | Computed
+
+
+class Entry(NamedTuple):
+    """An entry of a map. Without a ``name`` the node makes many, which are merged ``over`` a node of the object."""
+
+    name: str
+    node: Node
+    over: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fields:
+    """A map, whose later entries win. With ``when``, there is none where that is not true."""
+
+    entries: tuple[Entry, ...]
+    when: Leaf | None = None
+
+    def build(self, frame: Frame) -> Any:
+        if self.when is not None and self.when.build(frame) is not True:
+            return MISSING
+        values: dict[str, Any] = {}
+        for name, node, _ in self.entries:
+            value = node.build(frame)
+            if value is MISSING:
+                continue
+            if name:
+                values[name] = value
+            elif isinstance(value, Mapping):
+                values.update(value)
+        return values
+
+    def source(self, frame: Frame, keys: Place) -> Source:
+        for name, node, over in reversed(self.entries) if keys else ():
+            if name == keys[0]:
+                return node.source(frame, keys[1:])
+            if not name:
+                value = node.build(frame)
+                if isinstance(value, Mapping) and keys[0] in value:
+                    source = node.source(frame, keys)
+                    return source._replace(over=(OBJECT, *over), below=keys) if over else source
+        return Source(tuple(dict.fromkeys(map(frame.concrete, self.reads()))))
+
+    def reads(self) -> Iterator[Place]:
+        for entry in self.entries:
+            yield from entry.node.reads()
+        if self.when is not None:
+            yield from self.when.reads()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Each:
+    """A node for each item of a list, in which ``self`` is the item."""
+
+    items: Copied
+    node: Node
+
+    def frames(self, frame: Frame) -> Iterator[Frame]:
+        """The frames of the items.
+
+        Raises:
+            TooManyError: there are more than :data:`MOST`.
+        """
+        items = self.items.build(frame)
+        if not isinstance(items, Sequence) or isinstance(items, str):
+            return
+        if len(items) > MOST:
+            raise TooManyError(f"{'.'.join(self.items.path)} has {len(items):,} items; a child has at most {MOST:,}")
+        at = frame.concrete(self.items.path)
+        for index, item in enumerate(items):
+            yield Frame(frame.scope, item, (*at, index))
+
+    def made(self, frame: Frame) -> Iterator[tuple[Frame, Any]]:
+        for each in self.frames(frame):
+            if (value := self.node.build(each)) is not MISSING:
+                yield each, value
+
+    def reads(self) -> Iterator[Place]:
+        yield self.items.path
+        yield from (path for path in self.node.reads() if path[0] != SELF)
+
+
+class All(NamedTuple):
+    """The items of a list that a leaf gives."""
+
+    items: Leaf
+
+    def reads(self) -> Iterator[Place]:
+        yield from self.items.reads()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Items:
+    """A list, of nodes and of what makes many."""
+
+    elements: tuple[Node | Each | All, ...]
+
+    def build(self, frame: Frame) -> Any:
+        return [value for element in self.elements for value, _ in _made(element, frame)]
+
+    def source(self, frame: Frame, keys: Place) -> Source:
+        if keys and isinstance(keys[0], int):
+            sources = (source for element in self.elements for _, source in _made(element, frame))
+            for index, (node, within, place) in enumerate(sources):
+                if index == keys[0]:
+                    return node.source(within, (*place, *keys[1:]))
+        return Source(tuple(dict.fromkeys(map(frame.concrete, self.reads()))))
+
+    def reads(self) -> Iterator[Place]:
+        for element in self.elements:
+            yield from element.reads()
+
+
+Node: TypeAlias = Leaf | Fields | Items
+
+
+def _made(element: Node | Each | All, frame: Frame) -> Iterator[tuple[Any, tuple[Node, Frame, Place]]]:
+    """The items that an element of a list makes, each with its node, the frame of this, and the keys within it."""
+    if isinstance(element, Each):
+        yield from ((value, (element.node, each, ())) for each, value in element.made(frame))
+    elif isinstance(element, All):
+        values = element.items.build(frame)
+        if isinstance(values, list | tuple):
+            yield from ((value, (element.items, frame, (index,))) for index, value in enumerate(values))
+    elif (value := element.build(frame)) is not MISSING:
+        yield value, (element, frame, ())
+
+
+def _plain(value: Any) -> Any:
+    """A value of CEL as JSON; MISSING for null and for an optional without a value."""
+    match value:
+        case None:
+            return MISSING
+        case Opt():
+            return _plain(value.value) if value.present else MISSING
+        case bool() | str():
+            return value
+        case int():
+            return int(value)
+        case float():
+            return int(value) if value.is_integer() else value
+        case list():
+            return [item for item in map(_plain, value) if item is not MISSING]
+        case dict():
+            return {key: item for key, each in value.items() if (item := _plain(each)) is not MISSING}
+        case Timestamp():
+            return format_timestamp(value)
+        case Duration():
+            return format_duration(value)
+    raise CelError(f"a value of the type {type(value).__name__} has no JSON")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChildRule:
+    """How one child, or one for each item of a list, is made; see :class:`webhook.policy.document.Child`.
+
+    ``facts`` are those that it reads, directly or through variables. ``copies`` are the paths of the object whose
+    values are in it as they are.
+    """
+
+    name: str
+    api_version: str
+    kind: str
+    when: Leaf | None
+    each: Copied | None
+    object: Fields
+    becomes: str
+    facts: frozenset[str]
+    copies: frozenset[tuple[str, ...]]
+
+    def frames(self, scope: Scope) -> Iterator[Frame]:
+        """Where it is filled in, once for each child.
+
+        Raises:
+            CelError: the condition fails.
+            TooManyError: it is made for too many items.
+        """
+        frame = Frame(scope)
+        frames = [frame] if self.each is None else Each(self.each, self.object).frames(frame)
+        for each in frames:
+            if self.when is None or self.when.build(each) is True:
+                yield each
