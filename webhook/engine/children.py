@@ -10,11 +10,10 @@ from typing import Any, Final, NamedTuple
 
 from webhook import children  # what judges a child is loaded for the first one
 from webhook.admission import Cause, Request, Warn, cut_end
-from webhook.catalog import Catalog
-from webhook.cel import Budget as CostBudget
+from webhook.catalog import Catalog, KnownKind, neighbour
 from webhook.cluster import ClusterView, Kind
 from webhook.engine.findings import MAX_FINDINGS, MESSAGE, Findings
-from webhook.engine.options import OBJECT_BUDGET, Options
+from webhook.engine.options import Options
 from webhook.engine.pods.findings import POD_CODES, REFUSED, WARNED
 from webhook.engine.pods.seen import RIGHT
 from webhook.engine.pods.whole import PodFault
@@ -22,7 +21,7 @@ from webhook.engine.review import ObjectReview, Subject, review_of
 from webhook.facts.nodes import mapping, namespace_of
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.policy import PolicyScope, Profile
-from webhook.schema import OMIT, DecodeError, FieldError
+from webhook.schema import FieldError
 
 FAILED: Final = "KC009"
 """The description has no value for an object."""
@@ -53,17 +52,22 @@ _OF_PODS: Final = "each Pod is refused, which only an event of the {} says"
 _TEMPLATES: Final = frozenset({"template", "leaderTemplate", "workerTemplate"})
 """The fields that have the templates of pods."""
 
+_GENERATED: Final = "00000"
+_PREFIX: Final = 58
+"""Characters that stay of generateName beside those that are generated (names/generate.go)."""
+
 _READ: Final = ("name", "namespace", "labels", "annotations")
 """The metadata that a description may read."""
 
 
 class ChildFault(NamedTuple):
-    """A fault of a child, at the ``field`` of the object that is its cause."""
+    """A fault of a child, at the ``field`` of the object that is its cause, of those that its place ``reads``."""
 
     code: str
     field: str
     reason: str
     text: str
+    reads: tuple[str, ...] = ()
 
     def unplaced(self) -> tuple[object, ...]:
         """The fault without the indexes of its field: an item of a list may move."""
@@ -77,8 +81,10 @@ class Children(NamedTuple):
     judged: frozenset[tuple[str, ...]]
 
 
-def child_findings(subject: Subject, scope: PolicyScope) -> Children | None:
+def child_findings(subject: Subject, scope: PolicyScope, explained: frozenset[str]) -> Children | None:
     """Findings about the children of an object, :data:`MAX_FINDINGS` of each sort; None if none is described.
+
+    Nothing is said of what a rule has ``explained`` at fields that decide it.
 
     What the API server refuses is a denial under the strict profile, unless the stored object has the same fault, and a
     warning under others. Nothing is said of fields that the schema has refused.
@@ -87,10 +93,13 @@ def child_findings(subject: Subject, scope: PolicyScope) -> Children | None:
         SpentError, DeadlineExceeded: from the budget of the review.
     """
     review, policy = subject.review, subject.review.kind.policy
-    if not policy.children:
+    if not policy.children or _is_empty(subject):
         return None
-    judge = _Judge(review, scope)
+    judge = _Judge(review, _with_name(review, scope))
     faults = [fault for fault in judge.faults() if not _is_refused(fault.field, subject.refused)]
+    if any(fault.code == FAILED for fault in faults) and not subject.must_evaluate():
+        faults = [fault for fault in faults if fault.code != FAILED]
+    faults = [fault for fault in faults if not _is_explained(fault, explained)]
     findings, old_faults = Findings(), None
     for fault in _first(faults):
         text = cut_end(fault.text, MESSAGE)
@@ -109,6 +118,21 @@ def child_findings(subject: Subject, scope: PolicyScope) -> Children | None:
     return Children(findings, judge.judged)
 
 
+def _is_empty(subject: Subject) -> bool:
+    """Whether the object has no specification, which is a finding of its own."""
+    return subject.obj.get("spec") is None and "spec" in subject.review.kind.schema.root.properties
+
+
+def _with_name(review: ObjectReview, scope: PolicyScope) -> PolicyScope:
+    """A scope in which an object has the name that the API server would generate, with digits for what is random."""
+    metadata = mapping(scope.object, "metadata")
+    prefix = metadata.get("generateName")
+    if metadata.get("name") or not isinstance(prefix, str) or not prefix:
+        return scope
+    named = {**metadata, "name": prefix[:_PREFIX] + _GENERATED}
+    return review.scope({**scope.object, "metadata": named}, None)
+
+
 def described(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> list[children.Child]:
     """The objects that the operator makes of the object of a request, each in its namespace; those that fail are left
     out.
@@ -119,11 +143,22 @@ def described(request: Request, catalog: Catalog, view: ClusterView, options: Op
     review = review_of(request, catalog, view, options)
     if review is None or not review.kind.policy.children:
         return []
-    scope = review.scope(review.kind.seen(review.kind.schema.decode(review.obj).object), None)
+    scope = _with_name(review, review.scope(review.kind.seen(review.kind.schema.decode(review.obj).object), None))
     rules, owner = review.kind.policy.children, Kind(review.kind.gvk.group, review.kind.gvk.kind)
     made = (each for each in children.children_of(rules, scope, owner) if isinstance(each, children.Child))
     namespace = namespace_of(scope.object)
-    return [each._replace(object=children.placed(each.object, namespace)) for each in made]
+    return [each._replace(object=_placed(each, namespace, catalog)) for each in made]
+
+
+def _placed(child: children.Child, namespace: str, catalog: Catalog) -> dict[str, Any]:
+    known = _definition(child.object, catalog)
+    return children.placed(child.object, namespace, namespaced=known is None or known.namespaced)
+
+
+def _definition(child: dict[str, Any], catalog: Catalog) -> KnownKind | None:
+    """The kind of a child by the definition that is installed or given, or else by the one that Modelgate has."""
+    kind = children.kind_of(child)
+    return None if children.is_builtin(kind) else catalog.find(kind) or neighbour(kind)
 
 
 def _first(faults: Iterable[ChildFault]) -> Iterable[ChildFault]:
@@ -142,6 +177,12 @@ def _of_stored(subject: Subject) -> frozenset[tuple[object, ...]]:
 
 def _is_refused(field: str, refused: frozenset[str]) -> bool:
     return any(field == each or field.startswith((f"{each}.", f"{each}[")) for each in refused)
+
+
+def _is_explained(fault: ChildFault, explained: frozenset[str]) -> bool:
+    return any(_is_refused(field, explained) for field in (fault.field, *fault.reads)) or any(
+        _is_refused(field, frozenset([fault.field])) for field in explained
+    )
 
 
 class _Judge:
@@ -177,8 +218,9 @@ class _Judge:
                 text = f"what becomes of it is not known: the {child.rule.kind} cannot be described ({child.reason})"
                 yield ChildFault(FAILED, "", "FieldValueInvalid", text)
                 continue
-            self.judged |= child.rule.copies
-            yield from self._of(child, children.placed(child.object, namespace))
+            if children.is_builtin(children.kind_of(child.object)):
+                self.judged |= child.rule.copies
+            yield from self._of(child, _placed(child, namespace, review.catalog))
 
     @property
     def _hidden(self) -> frozenset[str]:
@@ -188,7 +230,10 @@ class _Judge:
         """The faults of a child: of the object, and then those that only its pods have."""
         rule, budget = child.rule, self._review.budget
         if not children.is_builtin(children.kind_of(made)):
-            yield from _faults(child, self._by_definition(made), rule.becomes)
+            known = _definition(made, self._review.catalog)
+            if known is not None:  # without a definition, nothing is known of it
+                found = children.defined_errors(made, known.schema, budget, namespaced=known.namespaced)
+                yield from _faults(child, found, rule.becomes)
             return
         errors = [*children.child_errors(made, budget)]
         yield from _faults(child, errors, rule.becomes)
@@ -201,20 +246,6 @@ class _Judge:
             if origin.field:
                 yield ChildFault(WARNED, origin.field, "", text)
 
-    def _by_definition(self, made: dict[str, Any]) -> list[FieldError]:
-        """What the definition of the child's kind says, if there is one; without it, nothing is known of the child."""
-        known, budget = self._review.catalog.find(children.kind_of(made)), self._review.budget
-        if known is None:
-            return []
-        budget.spend(1, made["kind"])
-        try:
-            decoded = known.schema.decode(made)
-        except DecodeError as error:
-            return [FieldError("FieldValueInvalid", "", str(error), OMIT)]
-        unknown = [FieldError("FieldValueInvalid", path, "unknown field", OMIT) for path in decoded.unknown]
-        cost = CostBudget(OBJECT_BUDGET, interrupt=budget.tick)
-        return [*unknown, *known.schema.check(decoded.object, None, cost).errors]
-
 
 def _faults(child: children.Child, errors: Iterable[FieldError], becomes: str) -> Iterator[ChildFault]:
     """The faults at the fields that are their causes; those are left out that no field of the object causes."""
@@ -226,7 +257,8 @@ def _faults(child: children.Child, errors: Iterable[FieldError], becomes: str) -
             code = REFUSED if of_pods else _CODES.get(child.rule.kind, OTHER)
             at = "" if origin.exact else f", at {field_path(place)} of the {child.rule.kind}"
             beside = f" (see also {', '.join(origin.others)})" if origin.others else ""
-            yield ChildFault(code, origin.field, error.type, f"{PodFault.of(error).text}{at}; {becomes}{beside}")
+            text = f"{PodFault.of(error).text}{at}; {becomes}{beside}"
+            yield ChildFault(code, origin.field, error.type, text, origin.reads)
 
 
 def _written(place: list[str | int]) -> list[str | int]:

@@ -246,7 +246,7 @@ class _Compiler:
                     rule.strict == "Deny",
                     rule.docs,
                     unseen,
-                    rule.explains is not None,
+                    rule.explains or "",
                     rule.operator or "",
                 )
 
