@@ -32,11 +32,12 @@ def test_each_form_is_that_before_it_with_a_patch() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
-    lambda of: st.lists(of) | st.dictionaries(st.text(), of),
+    lambda of: st.lists(of, max_size=4) | st.dictionaries(st.text(), of, max_size=4),
+    max_leaves=20,
 )
 
 
-@given(st.lists(st.dictionaries(st.text(), JSON), min_size=1, max_size=4))
+@given(st.lists(st.dictionaries(st.text(), JSON, max_size=4), min_size=1, max_size=4))
 def test_any_definitions_are_read_as_they_were_written(definitions: list[dict[str, Any]]) -> None:
     lines: list[Any] = [{"since": "1", "definition": definitions[0]}]
     for at, (before, after) in enumerate(pairwise(definitions), 2):
