@@ -25,7 +25,7 @@ from webhook.facts.aim.lookup import (
     image_of,
     similar,
 )
-from webhook.facts.aim.parts import ACCOUNT, account_of
+from webhook.facts.aim.parts import ACCOUNT, PARTS, account_of, parts_of
 from webhook.facts.aim.resolved import Resolved, resolve_service
 from webhook.facts.aim.resources import gpu_model, models_on_nodes
 from webhook.facts.aim.routing import render, template_error
@@ -52,6 +52,7 @@ IMAGE_FIELDS: Final[Mapping[str, str]] = {
     "runtimeConfigName": "the AIMRuntimeConfig named default, which applies to images",
     "defaultTemplate": "defaultServiceTemplate",
 }
+_CLUSTER_TEMPLATE: Final = TEMPLATES[1]
 CONFIG_FIELDS: Final[Mapping[str, str]] = {
     **_ROUTING,
     "storage.defaultStorageClassName": "defaultStorageClassName",
@@ -77,7 +78,13 @@ def _config(obj: dict[str, Any], view: ClusterView) -> dict[str, Any]:
 def _config_in(namespace: str, obj: dict[str, Any], view: ClusterView) -> dict[str, Any]:
     name = trimmed(obj, "spec", "runtimeConfigName") or DEFAULT_CONFIG
     found = config_of(view, namespace, name)
-    return {"found": found is not None, "missing": found is None and name != DEFAULT_CONFIG, **account_of(obj, found)}
+    return {"found": found is not None, "missing": found is None and name != DEFAULT_CONFIG}
+
+
+def _access(template: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    """What the runtime config of a template gives for pulling its image."""
+    where = settings.aim_namespace if template.get("kind") == _CLUSTER_TEMPLATE else namespace_of(template)
+    return account_of(template, config_of(view, where, trimmed(template, "spec", "runtimeConfigName")))
 
 
 def _cluster_template_config(template: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
@@ -93,6 +100,11 @@ def _gpus(path: tuple[str, ...], obj: dict[str, Any], view: ClusterView) -> dict
     """``missing``: some nodes have GPU labels, but not for this GPU."""
     model, here = gpu_model(trimmed(obj, *path, "gpuSelector", "model")), models_on_nodes(view) or frozenset()
     return {"missing": bool(model and here and model not in here), "here": sorted(here)}
+
+
+def _parts(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    """A fact of its own, because rules need less of other objects than the children."""
+    return parts_of(service, resolve_service(service, view, choose=settings.aim_auto_selection))
 
 
 def _image(template: dict[str, Any], view: ClusterView) -> dict[str, Any]:
@@ -165,7 +177,8 @@ def _names(names: Mapping[str, str]) -> Fact:
 
 
 _CACHED: Final = fields(found=BOOLEAN, kind=STRING, failed=STRINGS, uncached=BOOLEAN, lacksToken=BOOLEAN)
-_CONFIG: Final = fields(found=BOOLEAN, missing=BOOLEAN, **ACCOUNT)
+_ACCESS: Final = Fact(_access, fields(**ACCOUNT), configurable=True)
+_CONFIG: Final = fields(found=BOOLEAN, missing=BOOLEAN)
 _DOCUMENTED: Final = Fact(_precision, BOOLEAN, configurable=True, raw=True)
 """Raw, because its rules are about the definitions of one release: a later one accepts all eight values."""
 _IMAGE: Final = Fact(_image, fields(found=BOOLEAN, similar=STRING, lacksToken=BOOLEAN, image=STRING))
@@ -177,6 +190,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     "AIMService": {
         "resolved": RESOLVED,
         "route": ROUTE,
+        "parts": Fact(_parts, PARTS, configurable=True),
         "gpus": Fact(partial(_gpus, ("spec", "overrides")), _AVAILABLE),
         "documentedPrecision": _DOCUMENTED,
         "renamed": _names(SERVICE_FIELDS),
@@ -186,6 +200,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "config": Fact(_config, _CONFIG),
         "gpus": _GPUS,
         "storage": TEMPLATE_STORAGE,
+        "access": _ACCESS,
         "documentedPrecision": _DOCUMENTED,
         "renamed": _names(TEMPLATE_FIELDS),
     },
@@ -193,6 +208,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "image": _IMAGE,
         "config": Fact(_cluster_template_config, _CONFIG, configurable=True),
         "gpus": _GPUS,
+        "access": _ACCESS,
         "documentedPrecision": _DOCUMENTED,
         "renamed": _names(TEMPLATE_FIELDS),
     },

@@ -18,7 +18,6 @@ from webhook.facts.aim.lookup import (
     storage_of,
     templates_for,
 )
-from webhook.facts.aim.parts import PARTS, parts_of
 from webhook.facts.aim.resolved import Resolved, resolve_service
 from webhook.facts.aim.resources import GPU, amount, effective_resources, profile_gpus
 from webhook.facts.aim.routing import route_of, same_routes
@@ -121,7 +120,6 @@ def _resolved(service: dict[str, Any], view: ClusterView, settings: Settings) ->
             "selected": selected_gpus(service, resolved),
         },
         "caching": _caching(service, view, resolved),
-        "parts": parts_of(service, resolved),
     }
 
 
@@ -238,7 +236,6 @@ RESOLVED: Final = Fact(
         routing=_ROUTING,
         resources=fields(lost=STRINGS, gpus=STRINGS, selected=STRINGS),
         caching=_CACHING,
-        parts=PARTS,
     ),
     configurable=True,
 )
