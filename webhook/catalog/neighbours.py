@@ -6,7 +6,6 @@ definition that is installed or given, else by this one.
 
 from __future__ import annotations
 
-import lzma
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -38,6 +37,8 @@ def _names() -> frozenset[str]:
 @cache
 def _read(name: str) -> Mapping[GroupVersionKind, KnownKind]:
     """The kinds of a file. The largest definition takes 20 ms and 6 MiB, the others a tenth of that."""
+    import lzma  # noqa: PLC0415 - most runs read none of them
+
     definition = orjson.loads(lzma.decompress((_FOLDER / name).read_bytes()))
     kinds = kinds_of("", load_crd(definition, trusted=True))
     return {kind.gvk: replace(kind, foreign=True) for kind in kinds}

@@ -33,12 +33,16 @@ def kind_of(child: Mapping[str, Any]) -> GroupVersionKind:
     return GroupVersionKind(*group_version(child["apiVersion"]), child["kind"])
 
 
-def placed(child: dict[str, Any], namespace: str, *, namespaced: bool = True) -> dict[str, Any]:
-    """A child as it is sent, in the namespace of its owner, unless it says another or is of the cluster."""
+def placed(child: dict[str, Any], namespace: str) -> dict[str, Any]:
+    """A child as it is sent, in the namespace of its owner, unless it says another or is of the cluster.
+
+    The description of one whose kind is not built in says that it is of the cluster by an empty namespace.
+    """
     metadata = child.get("metadata")
     metadata = dict(metadata) if isinstance(metadata, Mapping) else {}
-    if namespaced and not _is_of_cluster(kind_of(child)):
+    if not _is_of_cluster(kind_of(child)):
         metadata.setdefault("namespace", namespace or _DEFAULT)
+    metadata = {key: value for key, value in metadata.items() if key != "namespace" or value}
     return {key: _as_sent(value) for key, value in {**child, "metadata": metadata}.items()}
 
 

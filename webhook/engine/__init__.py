@@ -7,6 +7,7 @@ a file or the network: everything they need comes in as arguments. Policy sets a
 
 from webhook.engine.children import CHILD_CODES, KUBERNETES_CODES, described
 from webhook.engine.decisions import mutate, validate
+from webhook.engine.descriptions import description_faults
 from webhook.engine.options import DEFAULT_OPTIONS, NAMESPACE, Native, Options
 from webhook.engine.pods import POD_CODES
 from webhook.engine.rules import UNSEEN
@@ -23,6 +24,7 @@ __all__ = [
     "Options",
     "Ruling",
     "described",
+    "description_faults",
     "mutate",
     "validate",
 ]

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from webhook import children  # what judges a child is loaded for the first one
 from webhook.admission import Cause, Request, Warn, cut_end
-from webhook.catalog import Catalog, KnownKind, neighbour
+from webhook.catalog import Catalog, neighbour
 from webhook.cluster import ClusterView, Kind
 from webhook.engine.findings import MAX_FINDINGS, MESSAGE, Findings
 from webhook.engine.options import Options
@@ -147,18 +147,7 @@ def described(request: Request, catalog: Catalog, view: ClusterView, options: Op
     rules, owner = review.kind.policy.children, Kind(review.kind.gvk.group, review.kind.gvk.kind)
     made = (each for each in children.children_of(rules, scope, owner) if isinstance(each, children.Child))
     namespace = namespace_of(scope.object)
-    return [each._replace(object=_placed(each, namespace, catalog)) for each in made]
-
-
-def _placed(child: children.Child, namespace: str, catalog: Catalog) -> dict[str, Any]:
-    known = _definition(child.object, catalog)
-    return children.placed(child.object, namespace, namespaced=known is None or known.namespaced)
-
-
-def _definition(child: dict[str, Any], catalog: Catalog) -> KnownKind | None:
-    """The kind of a child by the definition that is installed or given, or else by the one that Modelgate has."""
-    kind = children.kind_of(child)
-    return None if children.is_builtin(kind) else catalog.find(kind) or neighbour(kind)
+    return [each._replace(object=children.placed(each.object, namespace)) for each in made]
 
 
 def _first(faults: Iterable[ChildFault]) -> Iterable[ChildFault]:
@@ -220,7 +209,7 @@ class _Judge:
                 continue
             if children.is_builtin(children.kind_of(child.object)):
                 self.judged |= child.rule.copies
-            yield from self._of(child, _placed(child, namespace, review.catalog))
+            yield from self._of(child, children.placed(child.object, namespace))
 
     @property
     def _hidden(self) -> frozenset[str]:
@@ -230,10 +219,7 @@ class _Judge:
         """The faults of a child: of the object, and then those that only its pods have."""
         rule, budget = child.rule, self._review.budget
         if not children.is_builtin(children.kind_of(made)):
-            known = _definition(made, self._review.catalog)
-            if known is not None:  # without a definition, nothing is known of it
-                found = children.defined_errors(made, known.schema, budget, namespaced=known.namespaced)
-                yield from _faults(child, found, rule.becomes)
+            yield from _faults(child, self._by_definition(made), rule.becomes)
             return
         errors = [*children.child_errors(made, budget)]
         yield from _faults(child, errors, rule.becomes)
@@ -245,6 +231,17 @@ class _Judge:
             origin = child.origin(field_keys(field))
             if origin.field:
                 yield ChildFault(WARNED, origin.field, "", text)
+
+    def _by_definition(self, made: dict[str, Any]) -> Iterable[FieldError]:
+        """What the definition of the child's kind says; without one, nothing is known of the child.
+
+        It is that which is installed or given, or else that which Modelgate has.
+        """
+        kind = children.kind_of(made)
+        known = self._review.catalog.find(kind) or neighbour(kind)
+        if known is None:
+            return ()
+        return children.defined_errors(made, known.schema, self._review.budget, namespaced=known.namespaced)
 
 
 def _faults(child: children.Child, errors: Iterable[FieldError], becomes: str) -> Iterator[ChildFault]:

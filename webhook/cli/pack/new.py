@@ -10,7 +10,6 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any, Final
 
-import orjson
 import yaml
 
 from webhook import catalog
@@ -20,7 +19,7 @@ from webhook.cli import GOOD
 from webhook.cli.cases import Case, Expectation
 from webhook.cli.cases import run as run_case
 from webhook.cli.output import say
-from webhook.ground.fieldpath import field_path
+from webhook.cli.pack.smallest import smallest_spec
 from webhook.kubernetes import Place, pod_places
 from webhook.library.apiserver import read_definitions
 from webhook.schema import load_crd
@@ -37,8 +36,6 @@ _DEFAULT: Final = re.compile(r"\bdefaults? to\b", re.IGNORECASE)
 _LONGEST: Final = 200
 _MOST: Final = 200
 """Stubs of one kind."""
-_ROOM: Final = 100_000
-"""Characters of the smallest object as JSON: it is an example for people to read."""
 _KUBERNETES: Final = frozenset({"status", "volumeClaimTemplate", "volumeClaimTemplates"})
 """Fields that users do not write, or whose texts are Kubernetes' own."""
 
@@ -57,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     for definition in found:
         for version in definition["spec"]["versions"]:
             schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-            _smallest_spec(schema, definition["metadata"]["name"])
+            smallest_spec(schema, definition["metadata"]["name"])
     name = re.sub(r"[^a-z0-9-]", "-", groups[0].partition(".")[0])
     folder = options.into or Path(name)
     before = NO_PACK if options.force or not folder.is_dir() else Pack.of(folder, trusted=False)
@@ -154,7 +151,7 @@ def _asked(node: Node, path: tuple[str, ...], pods: Place | None) -> Iterator[tu
 
 def _cases(known: KnownKind, loaded: catalog.Catalog) -> str:
     """A case of the smallest object, with what is said of it now."""
-    spec = _smallest_spec(known.schema.raw, known.gvk.kind)
+    spec = smallest_spec(known.schema.raw, known.gvk.kind)
     case = Case(name="the smallest object", spec=spec, expect=Expectation())
     validation = run_case(case, known, loaded).validation
     said = {
@@ -165,46 +162,6 @@ def _cases(known: KnownKind, loaded: catalog.Catalog) -> str:
     target = {"group": known.gvk.group, "version": known.gvk.version, "kind": known.gvk.kind}
     head = {"apiVersion": "modelgate.dev/v1alpha1", "kind": "Cases", "target": target}
     return _dumped({**head, "cases": [{"name": case.name, "spec": spec, "expect": expect}]})
-
-
-def _smallest_spec(schema: Node, source: str) -> Any:
-    """The smallest spec of a kind.
-
-    Raises:
-        DocumentError: it has more than :data:`_ROOM` characters, as lists of lists can.
-    """
-    return _Smallest(source).value((schema.get("properties") or {}).get("spec") or {}, ("spec",))
-
-
-class _Smallest:
-    """A value with what a schema requires, which need not match its patterns, while there is room."""
-
-    def __init__(self, source: str) -> None:
-        self._source, self._room = source, _ROOM
-
-    def value(self, node: Node, at: Sequence[str | int]) -> Any:
-        if "default" in node or node.get("enum"):
-            return self._within(node["default"] if "default" in node else node["enum"][0], at)
-        kind = node.get("type", "object")
-        if kind == "object":
-            below = node.get("properties") or {}
-            names = self._within(node.get("required") or (), at)
-            return {name: self.value(below.get(name) or {}, (*at, name)) for name in names}
-        if kind == "array":
-            least = min(int(node.get("minItems") or 0), 10)
-            return [self.value(node.get("items") or {}, (*at, index)) for index in range(least)]
-        least = node.get("minimum", 1)
-        text = "a" * min(max(1, int(node.get("minLength") or 1)), 1_000)
-        simple: dict[str, Any] = {"string": text, "boolean": True, "integer": int(least)}
-        return self._within(simple.get(kind, least), at)
-
-    def _within(self, value: Any, at: Sequence[str | int]) -> Any:
-        """The value, if there is room for it."""
-        self._room -= len(orjson.dumps(value))
-        if self._room < 0:
-            message = f"the smallest object has more than {_ROOM:,} characters: lower minItems, or what is required"
-            raise DocumentError([Problem(self._source, field_path(at), message)])
-        return value
 
 
 def _dumped(value: Any) -> str:
