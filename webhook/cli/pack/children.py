@@ -79,7 +79,7 @@ def _constants(
     known: KnownKind, request: Request, catalog: Catalog, view: MemoryView, options: Options
 ) -> Iterator[tuple[Name, str]]:
     for child, error in description_faults(request, catalog, view, options):
-        text = f"{child.name} is refused for what the description alone decides: {error.field}: {error.body()}"
+        text = f"the {child.rule.kind} is refused for what the description alone decides: {error.field}: {error.body()}"
         yield (known.gvk, child.rule.name), text
 
 
