@@ -6,7 +6,7 @@ the object keeps its place exactly; what an expression computes comes from the f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
@@ -14,7 +14,7 @@ from webhook.cel import CelError
 from webhook.cel.values import Duration, Opt, Timestamp, format_duration, format_timestamp
 from webhook.policy.expression import Expression
 from webhook.policy.path import MISSING
-from webhook.policy.reads import FACTS, OBJECT, SELF
+from webhook.policy.reads import FACTS, OBJECT, SELF, is_above
 
 Place: TypeAlias = tuple[str | int, ...]
 
@@ -323,6 +323,13 @@ class ChildRule:
     becomes: str
     facts: frozenset[str]
     copies: frozenset[tuple[str, ...]]
+
+    def needs(self, absent: Collection[Place]) -> bool:
+        """Whether it reads a field of the object that the definition does not have."""
+        leaves = [each for each in (self.when, self.each) if each is not None]
+        reads = (path for node in (self.object, *leaves) for path in node.reads())
+        of_object = {path[1:] for path in reads if path[0] == OBJECT}
+        return any(is_above(field, path) for field in absent for path in of_object)
 
     def frames(self, scope: Scope) -> Iterator[Frame]:
         """Where it is filled in, once for each child.
