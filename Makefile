@@ -145,7 +145,7 @@ lock: $(READY)  ## update the lock files from pyproject.toml
 	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
 		--group build -o requirements/build.txt
 	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
-		pyproject.toml --extra tracing --group build --group dev --group bench -o requirements/dev.txt
+		pyproject.toml --extra tracing --extra lsp --group build --group dev --group bench -o requirements/dev.txt
 	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
 		--group release -o requirements/release.txt
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import BOOLEAN, INTEGER, INTEGERS, STRING, STRINGS, Fact, Fetched, Knowledge, fields
+from webhook.facts.llmkube.fit import fit_of_service
 from webhook.facts.llmkube.source import SourceKind, classify_page, cleaned, parse_source
 from webhook.facts.names import first_shard, missing_shards, quantization_named, quantization_of
 from webhook.facts.nodes import items, mapping, name_of, namespace_of, text, texts, whole
@@ -292,6 +293,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
 
 KNOWLEDGE: Final = Knowledge(
     FACTS,
+    fits={"InferenceService": fit_of_service},
     watched=frozenset([Kind(_GROUP, "InferenceService")]),
     fetched=frozenset([Fetched(Kind("", "PersistentVolumeClaim")), Fetched(Kind(_GROUP, "Model"))]),
 )
