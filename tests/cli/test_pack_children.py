@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from modelgate import Gate
 from tests.crds import crd, spec_schema
 from webhook.cli import main
 
@@ -86,10 +87,14 @@ def test_a_constant_that_is_wrong_is_found(
     for key in path[:-1]:
         node = node.setdefault(key, {})
     node[path[-1]] = value
-    (said, *_, count) = checked(tmp_path / "acme", capsys, [child("service", made)])
-    assert count == "1 problem"
+    of_case, said, *_ = checked(tmp_path / "acme", capsys, [child("service", made)])
+    assert "KC009" in of_case
     assert "is refused for what the description alone decides" in said
     assert text in said
+    obj = {"apiVersion": "acme.example.com/v1", "kind": "Server", "metadata": {"name": "s"}, "spec": {}}
+    findings = Gate(policies=[tmp_path / "acme"], profile="strict").check(obj)
+    assert [each.code for each in findings.findings] == ["KC009"]
+    assert findings.allowed
 
 
 def test_a_child_of_the_smallest_object_must_be_right(tmp_path: Path, capsys: Capture) -> None:

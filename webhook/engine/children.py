@@ -24,7 +24,7 @@ from webhook.policy import PolicyScope, Profile
 from webhook.schema import FieldError
 
 FAILED: Final = "KC009"
-"""The description has no value for an object."""
+"""The description has no value for an object, or one that the API server would refuse whatever the object is."""
 
 OTHER: Final = "KC006"
 
@@ -256,6 +256,9 @@ def _faults(child: children.Child, errors: Iterable[FieldError], becomes: str) -
             beside = f" (see also {', '.join(origin.others)})" if origin.others else ""
             text = _line(fault.text, at, f"; {becomes}", beside)
             yield ChildFault(code, origin.field, error.type, text, origin.reads)
+        elif not child.rule.object.source(child.frame, tuple(place)).paths:
+            text = f"the description of the {child.rule.kind} is wrong, at {field_path(place)}: {fault.text}"
+            yield ChildFault(FAILED, "", error.type, text)
 
 
 def _line(text: str, at: str, becomes: str, beside: str) -> str:

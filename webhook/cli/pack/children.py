@@ -93,7 +93,8 @@ def _of_smallest(known: KnownKind, loaded: Catalog) -> Iterator[tuple[Name, str]
     head = {"apiVersion": f"{known.gvk.group}/{known.gvk.version}", "kind": known.gvk.kind, "metadata": metadata}
     view, options = MemoryView(), Options()
     request, _, validation = decide({**head, "spec": spec}, None, known, loaded, view, options, assigned=True)
-    yield from _constants(known, request, loaded, view, options)
-    for each in validation.warnings if not validation.causes else ():
+    wrong = [*_constants(known, request, loaded, view, options)]
+    yield from wrong
+    for each in validation.warnings if not (validation.causes or wrong) else ():
         if each.code in KUBERNETES_CODES:
             yield (known.gvk, each.code), str(each)
