@@ -26,14 +26,15 @@ from webhook.facts.aim.lookup import (
     image_of,
     similar,
 )
-from webhook.facts.aim.parts import ACCOUNT, PARTS, account_of, parts_of
+from webhook.facts.aim.parts import ACCOUNT, PARTS, account_of, model_of, parts_of
 from webhook.facts.aim.resolved import Resolved, resolve_service
-from webhook.facts.aim.resources import gpu_model, models_on_nodes
+from webhook.facts.aim.resources import gpu_model, models_on_nodes, profile_gpus
 from webhook.facts.aim.routing import render, template_error
 from webhook.facts.aim.service import RESOLVED, ROUTE
 from webhook.facts.aim.template import Origin, Resolution
-from webhook.facts.fact import BOOLEAN, STRING, STRINGS, Fact, Knowledge, Table, cut_middle, fields
-from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
+from webhook.facts.fact import BOOLEAN, INTEGER, STRING, STRINGS, Fact, Knowledge, Table, cut_middle, fields
+from webhook.facts.names import label
+from webhook.facts.nodes import Referent, at, mapping, name_of, namespace_of, trimmed
 from webhook.facts.settings import Settings
 
 _MODEL: Final = dict.fromkeys(("modelId", "aimModelId", "modelName", "model", "modelRef"), "aimImageName")
@@ -83,9 +84,11 @@ def _config_in(namespace: str, obj: dict[str, Any], view: ClusterView) -> dict[s
 
 
 def _access(template: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
-    """What the runtime config of a template gives for pulling its image."""
+    """What the runtime config of a template gives for pulling its image, and what the discovery has found."""
     where = settings.aim_namespace if template.get("kind") == _CLUSTER_TEMPLATE else namespace_of(template)
-    return account_of(template, config_of(view, where, trimmed(template, "spec", "runtimeConfigName")))
+    account = account_of(template, config_of(view, where, trimmed(template, "spec", "runtimeConfigName")))
+    model = model_of(template)
+    return {**account, "model": model, "label": label(model), "gpus": max(profile_gpus(Referent("", template)), 0)}
 
 
 def _cluster_template_config(template: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
@@ -178,7 +181,7 @@ def _names(names: Mapping[str, str]) -> Fact:
 
 
 _CACHED: Final = fields(found=BOOLEAN, kind=STRING, failed=STRINGS, uncached=BOOLEAN, lacksToken=BOOLEAN)
-_ACCESS: Final = Fact(_access, fields(**ACCOUNT), configurable=True)
+_ACCESS: Final = Fact(_access, fields(**ACCOUNT, model=STRING, label=STRING, gpus=INTEGER), configurable=True)
 _CONFIG: Final = fields(found=BOOLEAN, missing=BOOLEAN)
 _DOCUMENTED: Final = Fact(_precision, BOOLEAN, configurable=True, raw=True)
 """Raw, because its rules are about the definitions of one release: a later one accepts all eight values."""

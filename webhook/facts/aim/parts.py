@@ -45,7 +45,7 @@ def parts_of(service: dict[str, Any], resolved: Resolved) -> dict[str, Any]:
         **_known(
             template=template.name if template else "",
             image=trimmed(image.spec, "image") if image else "",
-            path=route_of(service, routing.template).path,
+            path=route_of(service, routing.template).path or route_of(service, "").path,
             devices=devices_of(trimmed(profile, "gpu")),
             gateway=routing.gateway,
             resources=_as_texts(resolved.resources),
@@ -63,14 +63,11 @@ def _labels(resolved: Resolved) -> Iterator[tuple[str, str]]:
     template, image = resolved.template.template, resolved.image
     if template is None:
         return
-    profile, sources = (
-        mapping(template.object, "status", "profile", "metadata"),
-        items(template.object, "status", "modelSources"),
-    )
+    profile = mapping(template.object, "status", "profile", "metadata")
     named_image = trimmed(template.spec, "aimImageName")
     more = {
         "template": template.name,
-        "model-id": (trimmed(sources[0], "name") if sources else "") or named_image,
+        "model-id": model_of(template.object),
         "aim-image": image.name if image else named_image,
         "template.metric": trimmed(template.spec, "metric") or trimmed(profile, "metric"),
         "template.precision": trimmed(template.spec, "precision") or trimmed(profile, "precision"),
@@ -95,6 +92,13 @@ def _text(value: Any) -> Any:
 
 _OPEN: Final[Schema] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _TEXTS: Final[Schema] = {"type": "object", "additionalProperties": STRING}
+
+
+def model_of(template: dict[str, Any]) -> str:
+    """The model that the discovery of a template has found, else the image."""
+    sources = items(template, "status", "modelSources")
+    return (trimmed(sources[0], "name") if sources else "") or trimmed(template, "spec", "aimImageName")
+
 
 ACCOUNT: Final = {"account": STRING, "secrets": {"type": "array", "items": fields(name=STRING)}}
 PARTS: Final = fields(
