@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from reconciler.audit import Outlet, Ruling, judge, outlet
+from reconciler.audit import Outlet, Ruling, judge, made, outlet
 from reconciler.children import Children, owner_of
 from reconciler.guard import ANOTHER, Guard, Sign, content
 from reconciler.heal import ABSENT, OUTDATED, RESTAMPS, Healer
@@ -192,7 +192,7 @@ class Loop:
         absent = frozenset(kind for kind in kinds if self._view.resource(kind) is None)
         seen.reads.update(Read(kind, None) for kind in absent)
         measured = controller.observe(obj, seen) if controller.observe else None
-        observed = Observed(self._now(), seen, measured, absent)
+        observed = Observed(self._now(), seen, measured, absent, made=lambda each: made(each, review.rules, seen))
         projection = self._projected(review, controller, observed)
         self._absent |= absent
         refused, error = self._made(review, projection, kinds - projection.keep)

@@ -112,7 +112,9 @@ def applicable(known: KnownKind, fits: Mapping[GroupVersionKind, Fit]) -> KnownK
     policy, absent = known.policy, Open(differences.lost, unreliable)
     if any(absent):
         policy = policy.without(rules.where(lambda on: on.needs(absent)))
-        policy = policy.with_children(lambda child: child.facts.isdisjoint(unreliable))
+        policy = policy.with_children(
+            lambda child: child.facts.isdisjoint(unreliable) and not child.needs(differences.lost)
+        )
     if installed.own is not None:
         policy = _fitted(policy, installed.schema.raw)
         installed = replace(installed, own=installed.own.with_rules(rules.of(policy)))

@@ -229,7 +229,7 @@ class _RuleRun:
         self._budget.write(message, place)
         if place in subject.refused and not isinstance(self._value(rule, node), dict | list):
             # One finding for one fault: what else a rule says of a value that must change anyway is omitted.
-            if rule.explains:
+            if rule.explains == "schema":
                 findings.hints.setdefault(place, []).append(Warn("", message, rule.code))
         elif not denies:
             if len(findings.warnings) < MAX_FINDINGS:

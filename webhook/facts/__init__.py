@@ -13,7 +13,7 @@ from webhook.cluster.view import Kind
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
 from webhook.facts.fact import Fact, Fetched, Knowledge, Table, inputs_of
 from webhook.facts.fit import FIT_FETCHED, FIT_WATCHED, FitOf
-from webhook.facts.names import is_typo
+from webhook.facts.names import LABEL, is_typo, label, named
 from webhook.facts.nodes import Memo
 from webhook.facts.references import Looked, Member, referenced
 
@@ -25,6 +25,7 @@ __all__ = [
     "FIT_FETCHED",
     "FIT_WATCHED",
     "KNOWN",
+    "LABEL",
     "WATCHED",
     "Fact",
     "Fetched",
@@ -36,6 +37,8 @@ __all__ = [
     "Table",
     "inputs_of",
     "is_typo",
+    "label",
+    "named",
     "referenced",
     "watched",
 ]

@@ -254,7 +254,7 @@ class _Compiler:
                     rule.strict == "Deny",
                     rule.docs,
                     unseen,
-                    rule.explains is not None,
+                    rule.explains or "",
                     rule.operator or "",
                 )
 

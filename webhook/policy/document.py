@@ -186,7 +186,8 @@ class Default:
 class Validation:
     """A rule that must be true of every node at ``at``; the fields are those of ``x-kubernetes-validations``.
 
-    ``explains``: where the CRD's schema refuses the same field, the message becomes part of that cause.
+    ``explains: schema``: where the CRD's schema refuses the same field, the message becomes part of that cause. With
+    it, and with ``explains: children``, the message stands for what the API server says of a child, too.
     ``operator``: as for a :class:`Default`.
     ``at`` may be a list: the places where the same type stands. The first one in the schema gives ``self`` its type. A
     place whose schema lacks the node, or the field at ``fieldPath``, does not count, so that kinds can share the list.
@@ -212,7 +213,7 @@ class Validation:
     ] = "FieldValueInvalid"
     action: Literal["Deny", "Warn"] = "Deny"
     strict: Literal["Deny"] | None = None
-    explains: Literal["schema"] | None = None
+    explains: Literal["schema", "children"] | None = None
     operator: RangeText | None = None
     docs: Sentence
 

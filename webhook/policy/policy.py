@@ -135,7 +135,7 @@ class ValidationRule:
     strict: bool
     docs: str
     unseen: Expression | None = None
-    explains: bool = False
+    explains: str = ""
     operator: str = ""
     transition: bool = field(init=False)
     referential: bool = field(init=False)

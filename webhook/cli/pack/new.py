@@ -87,10 +87,27 @@ def _first(folder: Path, letters: str) -> int:
 
 def _letters(name: str) -> str:
     """Two letters for codes that no built-in pack has: of the name, if possible."""
-    taken = {letters for pack in catalog.load().packs.values() for letters in pack.codes} | {"KP"}
+    taken = {letters for pack in catalog.load().packs.values() for letters in pack.codes} | {"KC", "KP"}
     own = [each for each in name.upper() if each.isalpha() and each.isascii()]
     pairs = itertools.chain(itertools.combinations(own, 2), itertools.product("XYZ", repeat=2))
     return next(each for each in map("".join, pairs) if each not in taken)
+
+
+_CHILDREN: Final = (
+    "  # The objects that the operator makes of this one, which are judged with it: see docs/policies.md.",
+    "  # children:",
+    "  # - name: deployment",
+    "  #   becomes: the Deployment is refused, and the object stays Pending",
+    "  #   object:",
+    "  #     apiVersion: apps/v1",
+    "  #     kind: Deployment",
+    '  #     metadata: {name: "${object.metadata.name}"}',
+    "  #     spec:",
+    '  #       selector: {matchLabels: {app: "${object.metadata.name}"}}',
+    "  #       template:",
+    '  #         metadata: {labels: {app: "${object.metadata.name}"}}',
+    '  #         spec: {containers: [{name: server, image: a/server:1, env: [{$all: "${object.spec.?env}"}]}]}',
+)
 
 
 def _pack(folder: str, name: str, letters: str, groups: Sequence[str]) -> str:
@@ -111,7 +128,7 @@ def _policy(folder: str, definition: Node, codes: Iterator[str]) -> str:
     lines.append("  # validations:")
     for stub, code in zip(itertools.islice(asked, _MOST), codes, strict=False):
         lines += ["", *(f"  # {line}" for line in stub.lines(code))]
-    return "\n".join(lines) + "\n"
+    return "\n".join((*lines, "", *_CHILDREN)) + "\n"
 
 
 def _cases(known: KnownKind, loaded: catalog.Catalog) -> str:
