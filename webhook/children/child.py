@@ -77,7 +77,8 @@ class Child:
         if isinstance(node, Mapping) and isinstance(value, str):
             key = value if value in node else next((each for each in node if node[each] == value), None)
             if key is not None:
-                origin = self._origin((*keys, key), value)
+                origin, around = self._origin((*keys, key), value), self._origin(tuple(keys), value)
+                origin = origin._replace(reads=(*origin.reads, *around.reads))
                 path = field_keys(origin.field)
                 return (
                     origin._replace(field=field_path(path[:-1])) if path[-1:] == [key] else origin._replace(exact=False)
