@@ -58,11 +58,12 @@ def fit_findings(subject: Subject) -> Findings | None:
     faults = () if subject.errors else _faults_of(subject.review, subject.obj)
     if not faults:
         return None
-    findings, is_strict = Findings(), subject.review.options.profile is Profile.STRICT
+    findings, strictness = Findings(), subject.review.strictness()
     is_update = subject.old is not None and subject.old.get("spec") == subject.obj.get("spec")
     for fault in faults:
         message = cut_end(fault.text, MESSAGE)
-        if is_strict and fault.alone and fault.certain and not is_update:
+        may_refuse = fault.alone and fault.certain and not is_update
+        if may_refuse and strictness.denies(fault.code, {Profile.STRICT}):
             findings.causes.append(Cause(fault.field, "FieldValueInvalid", message, fault.code))
         else:
             findings.warnings.append(Warn(fault.field, message, fault.code))
