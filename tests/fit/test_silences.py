@@ -185,7 +185,7 @@ WEIGHTS = {
     },
     "weights that are made up": flagged("--load-format", "dummy"),
     "a label in another unit": {"fleet": unlike(metadata={"name": "a", "labels": {f"{GPU}.memory": "24"}})},
-    "a label that is no number": {"fleet": unlike(metadata={"name": "a", "labels": {f"{GPU}.memory": "80Gi"}})},
+    "a label with a unit": {"fleet": unlike(metadata={"name": "a", "labels": {f"{GPU}.memory": "80Gi"}})},
     "a label that lies upwards": {"fleet": unlike(metadata={"name": "a", "labels": {f"{GPU}.memory": "288000"}})},
     "a product that is not in the table": {"fleet": unlike(metadata={"name": "a", "labels": {f"{GPU}.product": "X"}})},
     "memory that is shared with the node": {

@@ -12,7 +12,8 @@ from typing import Final
 from webhook.cluster.view import Kind
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
 from webhook.facts.fact import Fact, Fetched, Knowledge, Member, Table, Whole, Wholes, WholesOf, inputs_of, referenced
-from webhook.facts.fit import FIT_FETCHED, FIT_WATCHED, FitOf
+from webhook.facts.fit import FIT_FETCHED, FIT_WATCHED, FitOf, GpuLoad, ServedPod, Workload
+from webhook.facts.memory import GIB, Bound, device_of_labels, gib
 from webhook.facts.names import is_typo
 from webhook.facts.nodes import Memo
 
@@ -23,18 +24,25 @@ __all__ = [
     "FACTS",
     "FIT_FETCHED",
     "FIT_WATCHED",
+    "GIB",
     "KNOWN",
     "WATCHED",
+    "Bound",
     "Fact",
     "Fetched",
     "FitOf",
+    "GpuLoad",
     "Knowledge",
     "Member",
     "Memo",
+    "ServedPod",
     "Table",
     "Whole",
     "Wholes",
     "WholesOf",
+    "Workload",
+    "device_of_labels",
+    "gib",
     "inputs_of",
     "is_typo",
     "referenced",

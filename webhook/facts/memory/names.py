@@ -70,8 +70,8 @@ def _rows() -> tuple[_Row, ...]:
 
 def _literal(pattern: str) -> str:
     """The text with which every match begins."""
-    found = _LITERAL.match(pattern)
-    text = found[0] if found else ""
+    match = _LITERAL.match(pattern)
+    text = match[0] if match else ""
     return text[:-1] if pattern[len(text) : len(text) + 1] in {"?", "*", "{", "|"} else text
 
 
@@ -84,9 +84,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def _named(name: str, owner: str | None) -> Model | None:
     """The model of a whole name: the longest match decides; parameters are those of the longest row with some."""
     matches = [
-        (len(found[1]), row)
+        (len(match[1]), row)
         for row in _rows()
-        if name.startswith(row.literal) and (found := _compiled(row.pattern).fullmatch(name))
+        if name.startswith(row.literal) and (match := _compiled(row.pattern).fullmatch(name))
     ]
     if not matches:
         return None
@@ -121,9 +121,9 @@ def model_of_file(path: str) -> NamedFile | None:
     name = path.rpartition("/")[2]
     if len(name) > _LONGEST or not name.lower().endswith(".gguf"):
         return None
-    found = _FILE.fullmatch(_SHARD.sub("", name[: -len(".gguf")]))
-    if found is None:
+    match = _FILE.fullmatch(_SHARD.sub("", name[: -len(".gguf")]))
+    if match is None:
         return None
-    of_model = found["name"].lower()
+    of_model = match["name"].lower()
     is_whole = _OTHERWISE.search(of_model) is None
-    return NamedFile(_named(of_model, None), found["quantization"].upper(), is_whole)
+    return NamedFile(_named(of_model, None), match["quantization"].upper(), is_whole)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
 from webhook.facts.fact import Whole
-from webhook.facts.fit import Load, ServedPod, Workload, flag, wants_number
+from webhook.facts.fit import GpuLoad, ServedPod, Workload, flag, wants_number
 from webhook.facts.memory import Bound, Model, cache_bytes, model_of_repository, of_repository, of_statement
 from webhook.facts.nodes import Referent, at, items, mapping, namespace_of, text, texts
 from webhook.facts.ome.choice import preferred
@@ -30,11 +30,12 @@ def fit_of_service(service: Json, view: ClusterView, settings: Settings, _: Sequ
         return None
     name, first = text(service, "spec", "model", "name"), preferred(service, "model", settings)
     model = find_model(view, namespace_of(service), name, first)
-    chosen = at(service, "spec", "acceleratorSelector") or any(at(each.given, "acceleratorOverride") for each in wholes)
+    overrides = (at(whole.given, "acceleratorOverride") for whole in wholes)
+    chosen = at(service, "spec", "acceleratorSelector") or any(overrides)
     unseen = "OME chooses an accelerator for the pods" if chosen else ""
     storage = mapping(model.spec, "storage") if model is not None else {}
-    pods = [ServedPod(_on_model_nodes(each.pod, storage), partial(_origin, each), unseen) for each in wholes]
-    loads = [load for place, each in enumerate(wholes) for load in _loads(place, each, model)]
+    pods = [ServedPod(_on_model_nodes(whole.pod, storage), partial(_origin, whole), unseen) for whole in wholes]
+    loads = [load for place, whole in enumerate(wholes) for load in _loads(place, whole, model)]
     return Workload(pods, loads)
 
 
@@ -81,10 +82,10 @@ def _joined(one: Any, other: Any) -> Json:
     return {part: [*items(one, part), *items(other, part)] for part in parts if at(one, part) or at(other, part)}
 
 
-def _loads(place: int, whole: Whole, model: Referent | None) -> Iterator[Load]:
+def _loads(place: int, whole: Whole, model: Referent | None) -> Iterator[GpuLoad]:
     """What the pod loads. The pods of a component with several nodes share the weights: nothing is said of them."""
     containers = items(whole.pod, "containers")
-    runner = next((each for each in containers if any(_count(each, gpu) for gpu in _GPUS)), None)
+    runner = next((container for container in containers if any(_count(container, gpu) for gpu in _GPUS)), None)
     if model is None or runner is None or whole.path.endswith((".leader", ".worker", ".router")):
         return
     resource = next(gpu for gpu in _GPUS if _count(runner, gpu))
@@ -92,10 +93,10 @@ def _loads(place: int, whole: Whole, model: Referent | None) -> Iterator[Load]:
     args = [*texts(runner, "command"), *texts(runner, "args")]
     args = [word for arg in args for word in arg.split()]
     if silent := _silence(args):
-        yield Load(field, place, count, resource, None, silent=silent)
+        yield GpuLoad(field, place, count, resource, None, silent=silent)
         return
     named = _model_of(model)
-    load = Load(field, place, count, resource, _weights(model, named, args), usable=0.95)
+    load = GpuLoad(field, place, count, resource, _weights(model, named, args), usable=0.95)
     yield _cached(load, named, args, text(runner, "image"))
 
 
@@ -122,10 +123,10 @@ def _weights(model: Referent, named: Model | None, args: list[str]) -> Bound | N
     if named is None:
         return of_statement(text(model.spec, "modelParameterSize"), model.spec.get("quantization"))
     chosen = [flag(args, "--quantization", "-q") or "", flag(args, "--torchao-config") or ""]
-    return of_repository(named, [each for each in chosen if each])
+    return of_repository(named, [method for method in chosen if method])
 
 
-def _cached(load: Load, named: Model | None, args: list[str], image: str) -> Load:
+def _cached(load: GpuLoad, named: Model | None, args: list[str], image: str) -> GpuLoad:
     """With the cache of one sequence, where its length is written, or vLLM takes the model's own."""
     is_vllm = "vllm" in image or any("vllm" in arg for arg in args)
     written = flag(args, "--max-model-len", "--context-length")
