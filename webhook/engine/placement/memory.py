@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from webhook.engine.placement.nodes import NodePlace, Nodes
+from webhook.engine.placement.nodes import NodePlace, Nodes, counted_gpus
 from webhook.facts import GIB, Bound, GpuLoad, device_of_labels, gib
 from webhook.placement import NodeShape
 
@@ -61,7 +61,8 @@ def _of_nodes(load: GpuLoad, places: Iterable[NodePlace]) -> There | None:
 def _physical(shape: NodeShape, load: GpuLoad) -> int:
     """The devices of a node: four time slices have the memory of one."""
     count = shape.labels.get("nvidia.com/gpu.count", "") if load.resource == "nvidia.com/gpu" else ""
-    return int(count) if _COUNT.fullmatch(count) else load.gpus
+    is_true = _COUNT.fullmatch(count) and counted_gpus(shape.labels) >= shape.offers(load.resource)
+    return int(count) if is_true else load.gpus
 
 
 class MemoryFault(NamedTuple):

@@ -218,17 +218,29 @@ def _size(served: _Served) -> Bound | None:
 
 def _weights(served: _Served) -> Bound | None:
     if served.runtime == "llamacpp":
-        size = _size(served)
-        if size is not None:
-            return of_size(size.bytes, size.source)
-        named = model_of_file(served.file)
-        return None if named is None else of_file(named)
+        return _of_gguf(served)
     model = _repository(served)
     if model is None:
         return None
     config = mapping(served.spec, f"{served.runtime}Config")
     chosen = [text(config, "quantization"), flag(served.args, "--quantization", "-q") or ""]
     return of_repository(model, [method for method in chosen if method])
+
+
+_OFFLOADED: Final = 99
+"""Layers that the operator puts on GPUs, with the output layer: a model with more has the others on the node."""
+
+
+def _of_gguf(served: _Served) -> Bound | None:
+    size, named = _size(served), model_of_file(served.file)
+    weights = of_size(size.bytes, size.source) if size is not None else None if named is None else of_file(named)
+    layers = whole(served.model, "status", "gguf", "layerCount") or 0
+    if named is not None and named.model is not None:
+        layers = max(layers, named.model.layers)
+    if weights is None or layers < _OFFLOADED:
+        return weights
+    share = f", of {_OFFLOADED} of {layers + 1} layers"
+    return Bound(weights.bytes * (_OFFLOADED - 1) // layers, weights.certain, weights.source + share)
 
 
 def _repository(served: _Served) -> Model | None:

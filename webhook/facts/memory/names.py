@@ -32,6 +32,7 @@ class Model(NamedTuple):
     native: tuple[str, ...]
     cache: int
     mla: bool
+    layers: int
     heads: int
     context: int
     canonical: bool
@@ -46,6 +47,7 @@ class _Row(NamedTuple):
     native: str
     cache: int
     mla: bool
+    layers: int
     heads: int
     context: int
 
@@ -61,6 +63,7 @@ def _rows() -> tuple[_Row, ...]:
             row["native"],
             row["kv_bytes_token_fp16"] or 0,
             row["mla"] is not None,
+            row["layers"] or 0,
             row["heads"] or 0,
             row["context"] or 0,
         )
@@ -96,7 +99,7 @@ def _named(name: str, owner: str | None) -> Model | None:
     canonical = owner is not None and any(owner in row.owners for row in by_length)
     native = (first.native,) if weighed is None else (first.native, weighed.native)
     params = None if weighed is None else weighed.params
-    return Model(params, native, first.cache, first.mla, first.heads, first.context, canonical, name)
+    return Model(params, native, first.cache, first.mla, first.layers, first.heads, first.context, canonical, name)
 
 
 def model_of_repository(repository: str) -> Model | None:
