@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -18,10 +19,12 @@ from webhook.engine import Options, mutate, validate
 from webhook.engine.decisions import _stamped
 from webhook.engine.filling.defaulting import normalise
 from webhook.engine.findings import Findings
+from webhook.engine.placement import fit_findings
 from webhook.engine.pods.findings import pod_findings
 from webhook.engine.review import ObjectReview, Subject
 from webhook.engine.rules import validate_rules
 from webhook.engine.schema import add_unknown_fields
+from webhook.facts import Workload
 from webhook.ground.budget import SpentError
 
 LOADED = catalog.load()
@@ -49,8 +52,14 @@ def of_fact(review: ObjectReview) -> object:
     return review.scope(review.obj, None).fact("overlaps")
 
 
+def of_fit(review: ObjectReview) -> object:
+    kind = replace(review.kind, fit=lambda *_: Workload())
+    return fit_findings(subject(review._replace(kind=kind)))
+
+
 SOURCES: Final[dict[str, Callable[[ObjectReview], object]]] = {
     "validate_rules": of_rules,
+    "fit_findings": of_fit,
     "pod_findings": lambda review: pod_findings(subject(review)),
     "add_unknown_fields": lambda review: add_unknown_fields(subject(review), Findings()),
     "normalise": normalise,

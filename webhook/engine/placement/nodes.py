@@ -209,9 +209,17 @@ def _nearness(place: NodePlace, needs: Needs) -> tuple[int, int, float]:
     failed = place.failed
     if failed is None:
         return len(Stage), 0, 0.0
+    if failed.stage is Stage.AFFINITY:
+        return int(failed.stage), -_unmet(needs, place.shape.labels), 0.0
     shape = _forgiven(place.shape)
     shares = [min(shape.offers(name) / needs.requests[name], 1.0) for name in failed.lacking if name in needs.requests]
     return int(failed.stage), -len(failed.lacking), min(shares, default=0.0)
+
+
+def _unmet(needs: Needs, labels: Mapping[str, str]) -> int:
+    """The requirements that a node does not meet: of the selector, and of the term with the fewest."""
+    of_terms = (sum(not one.holds(labels) for one in term.expressions) for term in needs.terms or ())
+    return sum(labels.get(key) != value for key, value in needs.selector.items()) + min(of_terms, default=0)
 
 
 def why_tainted(nodes: Nodes) -> str:
