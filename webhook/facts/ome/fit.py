@@ -50,18 +50,38 @@ def _origin(whole: Whole, path: str) -> str:
 
 
 def _on_model_nodes(pod: Json, storage: Json) -> Json:
-    """The pod, with the requirements of the nodes that ever get the model: both must hold."""
-    selector, affinity = mapping(storage, "nodeSelector"), mapping(storage, "nodeAffinity", _REQUIRED)
-    terms, own = affinity.get("nodeSelectorTerms"), mapping(pod, "affinity", "nodeAffinity", _REQUIRED)
+    """The pod, with the requirements of the nodes that ever get the model: both must hold. OME's agent compares
+    them, and does nothing for a model on a volume.
+    """
+    if text(storage, "storageUri").startswith("pvc://"):
+        return pod
+    selector, own = mapping(storage, "nodeSelector"), mapping(pod, "affinity", "nodeAffinity", _REQUIRED)
+    terms = _terms_of_agent(mapping(storage, "nodeAffinity", _REQUIRED).get("nodeSelectorTerms"))
     if selector:
         pod = {**pod, "nodeSelector": {**selector, **mapping(pod, "nodeSelector")}}
         if any(pod["nodeSelector"].get(key) != value for key, value in selector.items()):
             expressions = [{"key": key, "operator": "In", "values": [value]} for key, value in selector.items()]
             terms = _both(terms, [{"matchExpressions": expressions}])
-    if not isinstance(terms, list) or not terms:
+    if not terms:
         return pod
     both = _both(own.get("nodeSelectorTerms"), terms)
     return {**pod, "affinity": {**mapping(pod, "affinity"), "nodeAffinity": {_REQUIRED: {"nodeSelectorTerms": both}}}}
+
+
+_COMPARED: Final = frozenset(["In", "NotIn", "Exists", "DoesNotExist"])
+
+
+def _terms_of_agent(terms: Any) -> list[Any]:
+    """What the terms demand at least: the agent compares numbers in a way of its own, and a term without a requirement
+    chooses every node (pkg/modelagent/scout.go).
+    """
+    demanded = []
+    for term in items({"terms": terms}, "terms"):
+        kept = [one for one in items(term, "matchExpressions") if one.get("operator") in _COMPARED]
+        if not kept:
+            return []
+        demanded.append({"matchExpressions": kept})
+    return demanded
 
 
 _MOST: Final = 16
