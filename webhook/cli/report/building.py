@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from webhook.admission.errors import Problem
 from webhook.cli.manifests import Outcomes
+from webhook.cli.report.codes import Ignoring
 from webhook.cli.report.omitted import Known, kept, without_consequences
 from webhook.cli.report.report import Report
 from webhook.cli.report.templates import Templates
@@ -24,8 +25,8 @@ _SHOWN: Final = 5
 """Names of variables in a note."""
 
 
-def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report:
-    """The report; ``ignored`` are the codes of warnings to leave out, ``docs`` is the address of the site or ""."""
+def report_of(outcomes: Outcomes, ignored: Ignoring, docs: str) -> Report:
+    """The report; ``ignored`` are the warnings to leave out, ``docs`` is the address of the site or ""."""
     report = Report([], outcomes.remarks, outcomes.problems, outcomes.given.skipped, docs=docs, packs=outcomes.packs)
     report.unread = outcomes.given.unread
     report.bases.update(outcome.judged_as for outcome in outcomes.reviews if outcome.judged_as)
