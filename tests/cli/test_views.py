@@ -188,7 +188,9 @@ BY = st.builds(Looked, named_by=PATHS, by=PATHS, namespaced=st.booleans())
 BY_LABELS = st.builds(Looked, labels_at=PATHS) | st.just(Looked(labels=(("a", "b"),), namespaced=False))
 MEMBERS = st.dictionaries(
     st.sampled_from("xy"),
-    st.builds(Member, PATHS, st.sampled_from(["boolean", "integer", "integers", "number", "string", "strings"]), st.none()),
+    st.builds(
+        Member, PATHS, st.sampled_from(["boolean", "integer", "integers", "number", "string", "strings"]), st.none()
+    ),
     max_size=2,
 )
 

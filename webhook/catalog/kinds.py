@@ -11,6 +11,7 @@ from webhook.admission import GroupVersionKind
 from webhook.catalog.applies import Foreign, Own
 from webhook.catalog.packs import DOCUMENTED, NO_PACK, InForce, Pack
 from webhook.catalog.settings import fact_of
+from webhook.catalog.tables import fact_of_tables
 from webhook.cluster import Kind
 from webhook.facts import KNOWN, Fact, Knowledge, Looked, Member, WholesOf, referenced
 from webhook.manifests.documents import Document
@@ -216,7 +217,10 @@ def facts_of(references: tuple[Reference, ...]) -> Mapping[str, Fact]:
 def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:
     """The served versions of a definition, without policies."""
     of_api = KNOWN.get(pack.facts, Knowledge({}))
-    facts, wholes = {**of_api.facts.get(crd.kind, {}), **fact_of(pack, pack.in_force)}, of_api.wholes.get(crd.kind)
+    facts, wholes = (
+        {**of_api.facts.get(crd.kind, {}), **fact_of(pack, pack.in_force), **fact_of_tables(pack.files.tables())},
+        of_api.wholes.get(crd.kind),
+    )
     for version in crd.versions.values():
         if version.served:
             gvk = GroupVersionKind(crd.group, version.name, crd.kind)
