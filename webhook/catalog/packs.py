@@ -104,6 +104,9 @@ class InForce:
         return f"{self.operator} {self.name}" if is_named else f"{self.operator} of an unknown release"
 
 
+PACKS: Final = POLICIES.parent / "packs"
+"""The packs that come with Modelgate and are not built in."""
+
 DOCUMENTED: Final = InForce()
 """Of an API that knows no releases."""
 
@@ -313,6 +316,12 @@ def _failure(function: Callable[[str], object], text: str) -> ValueError | None:
 
 NO_PACK: Final = Pack(files=PackFiles(Path()), operator="")
 """Of a kind that no folder of APIs defines."""
+
+
+def installed_pack(folder: Path) -> Path:
+    """A folder of APIs. Where there is no such folder, ``packs/<name>`` is one that comes with Modelgate."""
+    own = PACKS / folder.name
+    return own if folder.parts[:-1] == ("packs",) and not folder.is_dir() and own.is_dir() else folder
 
 
 @cache
