@@ -1,4 +1,4 @@
-"""Clients and files that nobody should send: the server answers, or ends with a sentence; it never hangs or crashes."""
+"""Bad clients and bad files: the server answers, or ends with a sentence; it never hangs or crashes."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def test_a_message_of_nonsense_changes_nothing(editor, body):
     assert is_alive(editor, f"alive-{abs(hash(body))}.yaml")
 
 
-def test_lines_that_are_no_header_are_skipped(editor):
+def test_lines_without_a_header_are_skipped(editor):
     editor.raw(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n\r\nContent-Length: many\r\n\r\n")
     assert is_alive(editor, "after-http.yaml")
 
@@ -167,7 +167,7 @@ def test_a_client_that_closes_in_the_middle_ends_the_server(tmp_path, sent, log)
     assert (process.returncode, output, errors.decode().strip()) == (0, b"", log)
 
 
-def test_an_exit_without_a_shutdown_is_no_success(tmp_path):
+def test_an_exit_without_a_shutdown_is_a_failure(tmp_path):
     with Editor(tmp_path) as editor:
         editor.tell("exit")
         assert editor.process.wait(SECONDS) == 1  # without a shutdown before it

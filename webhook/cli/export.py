@@ -20,7 +20,7 @@ from webhook.engine import POD_CODES
 from webhook.kubernetes import pod_places
 from webhook.manifests import documents
 from webhook.manifests.folders import content_of, entries
-from webhook.policy import DEFAULT_RELEASE, RELEASES, Profile, Release
+from webhook.policy import DEFAULT_RELEASE, RELEASES, Profile, Release, SchemaSource, json_schema
 from webhook.policy.export import Target, left_out, mutating, validating, with_rules
 
 _ONLY: Final = {"validating": "ValidatingAdmissionPolicy", "mutating": "MutatingAdmissionPolicy"}
@@ -89,8 +89,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _json_schema(kinds: Iterable[KnownKind], profile: Profile) -> str:
     """One schema of all kinds. Definitions of other releases have no texts of fields: these are the documented ones."""
-    from webhook.policy.jsonschema import SchemaSource, json_schema  # noqa: PLC0415 - loads the language
-
     sources = (
         SchemaSource(known.gvk, known.schema.raw, known.policy, (known.documented or known).schema.raw)
         for known in kinds
