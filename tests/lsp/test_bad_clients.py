@@ -135,6 +135,21 @@ def test_a_file_of_nonsense_gets_answers(editor, text):
     assert is_alive(editor, f"after-{name}")
 
 
+def test_a_folder_with_files_of_nonsense_is_read(tmp_path):
+    deep = "apiVersion: inference.llmkube.dev/v1alpha1\nkind: Model\nmetadata: {name: deep}\nspec: "
+    (tmp_path / "deep.yaml").write_text(f"{deep}{'{a: ' * 900}1{'}' * 900}\n")
+    (tmp_path / "json.json").write_text('{"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "Model", "spec": ')
+    (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00kind: Model")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "model.yaml").write_text(MODEL)
+    with Editor(tmp_path) as editor:
+        assert is_alive(editor, "model.yaml")
+        assert editor.open("deep.yaml") != []
+        assert editor.close() == 0
+        assert "Traceback" not in editor.log.decode()
+
+
 def test_large_files_are_said_not_to_be_judged(editor):
     (finding,) = editor.open("large.yaml", f"{MODEL}# {'x' * (8 << 20)}\n")
     assert finding["message"].startswith("not judged here: more than 1 MiB of text")
