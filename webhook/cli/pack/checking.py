@@ -90,7 +90,7 @@ def _of_pack(pack: Pack, loaded: Catalog, api: str) -> Iterator[Problem]:
 
 
 def _of_settings(pack: Pack, loaded: Catalog, api: str) -> Iterator[Problem]:
-    """The settings that no rule reads, and no child, and those that a rule reads without asking whether they are known."""
+    """The settings that nothing reads, and those that a rule reads without asking whether they are known."""
     read = set[str]()
     for policy, rule in rules_with_policies(api, loaded).values() if pack.settings else ():
         named, asked = names_read(policy, rule)
