@@ -58,7 +58,8 @@ def compile_once(known: KnownKind, source: PolicySource) -> Policy:
     parts = (*spec.variables, *spec.rules, *spec.children)
     held = sorted({each.operator for each in parts if each.operator and holds(each.operator)})
     around = {name: variable.source for name, variable in known.policy.variables.items()}  # which it may read
-    given = (source.origin.value, known.schema.raw, facts, known.pack.facts, held)
+    beside = [other.raw for other in source.beside]
+    given = (source.origin.value, known.schema.raw, facts, known.pack.facts, held, beside)
     key = orjson.dumps((type(source.document).__name__, str(known.gvk), around, *given), default=str)
     digest = blake2b(key).digest()
     if digest not in compiled:

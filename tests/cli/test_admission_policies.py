@@ -263,7 +263,7 @@ def test_built_in_kinds_are_checked_against_their_own_fields(folder: Path, capsy
     web.write_text(DEPLOYMENT.replace("elsewhere", "registry").replace("name: web", "name: a/b, labels: {a: b c}"))
     assert run(folder) == 1
     out = capsys.readouterr().out
-    assert 'error: metadata.name: Invalid value: "a/b": a lowercase RFC 1123 subdomain must' in out
+    assert 'error: metadata.name: Invalid value: "a/b": not an RFC 1123 subdomain; use' in out
     assert 'error: metadata.labels: Invalid value: "b c"' in out
 
 

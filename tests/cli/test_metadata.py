@@ -38,8 +38,8 @@ def check(
 def test_every_kind_has_its_metadata_validated(row: Row, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out = check(file, capsys, row.object("Bad_Name", labels={"a": "b c"}, colour="red"))
     assert code == 1
-    assert 'error: metadata.name: Invalid value: "Bad_Name": a lowercase RFC 1123 subdomain must consist' in out
-    assert 'error: metadata.labels: Invalid value: "b c": a valid label must be' in out
+    assert 'error: metadata.name: Invalid value: "Bad_Name": not an RFC 1123 subdomain; use lower-case' in out
+    assert 'error: metadata.labels: Invalid value: "b c": not a valid label value; use' in out
     assert "error: metadata.colour: unknown field" in out
 
 
@@ -51,10 +51,10 @@ def test_every_kind_has_its_metadata_validated(row: Row, file: Path, capsys: pyt
         ([], "metadata: Invalid value: json: cannot unmarshal array into Go value of type v1.ObjectMeta"),
         ({"name": 5}, "metadata.name: Invalid value: json: cannot unmarshal number"),
         ({"name": "x" * 254}, "metadata.name: Invalid value: "),
-        ({"generateName": "Bad_"}, 'metadata.generateName: Invalid value: "Bad_": a lowercase'),
+        ({"generateName": "Bad_"}, 'metadata.generateName: Invalid value: "Bad_": not an RFC 1123 subdomain'),
         (
             {"name": "m", "namespace": "Bad_NS"},
-            'metadata.namespace: Invalid value: "Bad_NS": a lowercase RFC 1123 label',
+            'metadata.namespace: Invalid value: "Bad_NS": not an RFC 1123 label',
         ),
         ({"name": "m", "annotations": {"a b": ""}}, 'metadata.annotations: Invalid value: "a b": '),
         ({"name": "m", "annotations": {"a": "x" * 262144}}, "metadata.annotations: Too long"),

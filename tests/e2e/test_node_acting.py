@@ -20,7 +20,7 @@ AIM, OME = "aim.silogen.ai/v1alpha1", "ome.io/v1beta1"
 SPACE = "acting"
 SETS = [f"--set=reconciler.apis.{each}=true" for each in ("aim", "ome")] + ["--set=reconciler.namespaces={*}"]
 FORMATS = {"modelFormat": {"name": "safetensors"}, "modelFramework": {"name": "transformers"}}
-SAID = re.compile(r"Warning: [^ ]+: (?P<text>.*?)(?: \((?:at [^)]*, )?merged with [^)]*\))? \(KP001\)")
+SAID = re.compile(r"Warning: [^ ]+: (?P<text>.*?)(?:; .*?)?(?: \((?:at [^)]*, )?merged with [^)]*\))? \(KP001\)")
 REPORT = '{"name": "tiny", "status": "Ready"}'
 
 

@@ -132,7 +132,7 @@ def cluster(plane, seeing):  # noqa: ARG001  (behind the gate that sees)
     kubectl.send("create", ome("BaseModel", served_by_none, name="probe"))
     probe = service("probe", "probe")
     wait_until(
-        lambda: f". Checked {runtimes} runtimes " in kubectl.refusal("create", probe, "--dry-run=server"),
+        lambda: f" among {runtimes}: " in kubectl.refusal("create", probe, "--dry-run=server"),
         "the gate to know all runtimes",
     )
     kubectl("delete", "basemodel", "probe")

@@ -170,7 +170,10 @@ def pods(decision, code="KP001"):
 def test_a_fault_that_only_the_merged_pod_has_is_said_where_the_service_has_its_share(name, loaded):
     component, field, text, rest = TRAPS[name]
     at = f"at {rest}, " if rest else ""
-    assert pods(decided(loaded, component)) == [(field, f'{text} ({at}merged with ClusterServingRuntime "r")')]
+    ((place, message),) = pods(decided(loaded, component))
+    assert place == field
+    assert message.startswith(text)
+    assert message.endswith(f' ({at}merged with ClusterServingRuntime "r")')
 
 
 @pytest.mark.parametrize("name", QUIET)
@@ -315,7 +318,7 @@ ALONE = {
     ),
     "{decoderConfig: {runner: {resources: {requests: {nvidia.com/gpu: 1}}}}}": (
         "decoderConfig.runner.resources",
-        "Required value: Limit must be set for non overcommitable resources (at limits)",
+        "Required value: Limit must be set for non overcommitable resources; set the same number in limits (at limits)",
     ),
     "{engineConfig: {runner: {resources: {claims: [{name: g}]}}}}": (
         "engineConfig.runner.resources.claims[0]",
@@ -342,7 +345,9 @@ def of_runtime(catalog, spec):
 @pytest.mark.parametrize("spec", ALONE)
 def test_a_runtime_is_judged_as_the_pods_of_a_service_that_overrides_nothing(spec, loaded):
     field, text = ALONE[spec]
-    assert of_runtime(loaded, spec) == [(f"spec.{field}", text)]
+    ((place, message),) = of_runtime(loaded, spec)
+    assert place == f"spec.{field}"
+    assert message.startswith(text)
 
 
 @pytest.mark.parametrize("spec", LATER)

@@ -18,6 +18,7 @@ from webhook.facts.ome.lookup import RuntimeIndex, runtime_lists, runtimes_in
 from webhook.facts.ome.notation import parse_size, parse_version, range_of, version_fits
 from webhook.facts.ome.ranking import RANKINGS
 from webhook.facts.ome.runtimes import unreadable_sizes, unreadable_versions
+from webhook.facts.ome.selection import SHORT as LONGEST
 from webhook.facts.ome.selection import Selection, incompatible, select
 from webhook.facts.settings import Behaviour
 
@@ -233,7 +234,7 @@ def many(number: int) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("behaviour", list(Behaviour))
+@pytest.mark.parametrize("behaviour", [DOC, HEAD])
 def test_of_203_runtimes_the_nearest_are_named_and_the_others_counted(behaviour):
     architecture = "Architecture7ForCausalLM"
     model = a_model({"f": "safetensors", "lib": "transformers", "arch": architecture, "size": "70B"})
@@ -249,12 +250,21 @@ def test_of_203_runtimes_the_nearest_are_named_and_the_others_counted(behaviour)
     assert len(found.error) < 2048
 
 
+def test_our_own_message_is_short_and_names_the_nearest_runtime_first():
+    model = a_model({"f": "safetensors", "lib": "transformers", "arch": "Architecture7ForCausalLM", "size": "70B"})
+    assert len(select(model, many(203), "ns", OURS, name="m" * 253, explain=True).error) <= LONGEST
+    found = select(model, many(203), "ns", OURS, name="m", explain=True)
+    (named,) = re.findall(r"srt-(\d{3})-instruct", found.error)
+    assert int(named) % 40 == 7
+    assert " among 203: " in found.error
+    assert found.error.endswith("; and 202 more")
+
+
 def test_of_few_runtimes_each_is_named_with_its_whole_reason():
-    model = a_model({"f": "onnx"})
-    found = select(model, many(5), "ns", OURS, name="m", explain=True)
-    reasons = {each.runtime.name: each.reason.partition("not in supported formats: ")[2] for each in found.excluded}
-    assert all(f"{name} ({reason})" in found.error for name, reason in reasons.items())
-    assert " more: " not in found.error
+    model = a_model({"f": "onnx", "lib": "transformers", "arch": "Architecture0ForCausalLM"})
+    found = select(model, many(1), "ns", OURS, name="m", explain=True)
+    ((reason,),) = [[each.reason.partition("not in supported formats: ")[2]] for each in found.excluded]
+    assert found.error.endswith(f": srt-000-instruct ({reason})")
 
 
 def test_a_runtime_with_hundreds_of_entries_is_named_with_its_nearest_one():

@@ -12,7 +12,7 @@ from webhook.cli import GOOD, manifests
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import add_arguments
 from webhook.cli.manifests import Outcomes
-from webhook.cli.output import printable, say
+from webhook.cli.output import inert_json, printable, say
 from webhook.cli.shell.parser import Commands, command
 from webhook.cli.terminal import aligned, terminal_width
 from webhook.facts import Table
@@ -24,6 +24,7 @@ _EXAMPLES: Final = """\
 examples:
   modelgate explain --view cluster.yaml service.yaml          the ranking of runtimes, the chain of an AIMService
   modelgate explain --field spec.hardware.gpu model.yaml      where the fields below spec.hardware.gpu come from
+  modelgate explain --children service.yaml                   what the operator will make of it, and of which fields
 """
 
 
@@ -39,10 +40,19 @@ def add_parser(commands: Commands) -> None:
     )
     add_arguments(parser)
     parser.add_argument("--field", metavar="PATH", help="print only this field and those below it")
+    children = "print the objects that the operator makes of each object, and at each line the field that decides it"
+    parser.add_argument("--children", action="store_true", help=children)
+    parser.add_argument("-o", "--output", choices=("yaml", "json"), help="the form of --children (default yaml)")
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.output and not options.children:
+        raise SettingsError([Problem("--output", "", "is the form of --children: add --children, or remove --output")])
+    if options.children and options.field is not None:
+        raise SettingsError([Problem("--field", "", "does not go with --children: remove one of them")])
     outcomes = manifests.outcomes(configured(options))
+    if options.children:
+        return _children(outcomes, options.output or "yaml")
     wanted = None if options.field is None else field_keys(options.field)
     told = 0
     for outcome in outcomes.reviews:
@@ -55,10 +65,36 @@ def run(options: argparse.Namespace) -> int:
     return GOOD
 
 
+def _children(outcomes: Outcomes, form: str) -> int:
+    """Print what the operator makes of each object."""
+    from webhook.cli import children  # noqa: PLC0415 - most calls print no YAML
+
+    made = [(outcome, outcome.describe()) for outcome in outcomes.reviews if outcome.reviewed]
+    if form == "json":
+        objects = [
+            {
+                "file": outcome.document.source,
+                "line": outcome.document.line,
+                "object": outcome.title,
+                "children": [children.as_json(child) for child in of_object],
+            }
+            for outcome, of_object in made
+        ]
+        print(inert_json(json.dumps(objects, ensure_ascii=True, indent=2)))
+    for outcome, of_object in made if form == "yaml" else ():
+        count = f"{len(of_object)} {'object' if len(of_object) == 1 else 'objects'}" if of_object else "none described"
+        say(f"# {outcome.document.source}:{outcome.document.line}: {outcome.title}: children: {count}")
+        for child in of_object:
+            print(children.commented(child))
+    if outcomes.problems:
+        raise DocumentError(outcomes.problems)
+    return GOOD
+
+
 def _explain(outcome: ReviewedManifest, outcomes: Outcomes, wanted: Sequence[str | int] | None) -> int:
     """Print an object; return the number of its fields that are printed."""
     document, judge = outcome.document, outcomes.judges.of(outcome.document)
-    found = explained(outcome, judge.view, judge.options.settings)
+    found = explained(outcome, judge.view, judge.options.settings, judge.catalog)
     origins = [each for each in found.fields if wanted is None or list(each.path[: len(wanted)]) == wanted]
     if wanted is not None and not origins:
         return 0

@@ -13,14 +13,14 @@ from webhook.admission import Cause, Request, Warn, cut_end
 from webhook.catalog import Catalog
 from webhook.cel import Budget as CostBudget
 from webhook.cluster import ClusterView, Kind
-from webhook.engine.findings import MAX_FINDINGS, MESSAGE, Findings
+from webhook.engine.findings import MAX_FINDINGS, SPARED, Findings
 from webhook.engine.options import OBJECT_BUDGET, Options
 from webhook.engine.pods.findings import POD_CODES, REFUSED, WARNED
 from webhook.engine.pods.seen import RIGHT
-from webhook.engine.pods.whole import PodFault
 from webhook.engine.review import ObjectReview, Subject, review_of
 from webhook.facts.nodes import mapping, namespace_of
 from webhook.ground.fieldpath import field_keys, field_path
+from webhook.kubernetes import LINE, advised_warning, faults_of
 from webhook.policy import PolicyScope, Profile
 from webhook.schema import OMIT, DecodeError, FieldError
 
@@ -91,17 +91,16 @@ def child_findings(subject: Subject, scope: PolicyScope) -> Children | None:
         return None
     judge = _Judge(review, scope)
     faults = [fault for fault in judge.faults() if not _is_refused(fault.field, subject.refused)]
-    findings, old_faults = Findings(), None
+    findings, old_faults, strictness = Findings(), None, review.strictness()
     for fault in _first(faults):
-        text = cut_end(fault.text, MESSAGE)
-        if fault.code in _NEVER_REFUSED or review.options.profile is not Profile.STRICT:
+        text = cut_end(fault.text, LINE)
+        if fault.code in _NEVER_REFUSED or not strictness.denies(fault.code, {Profile.STRICT}):
             findings.warnings.append(Warn(fault.field, text, fault.code))
             continue
         if old_faults is None:
             old_faults = _of_stored(subject)
         if fault.unplaced() in old_faults:
-            why = f"{text} (not refused, because this update does not change it)"
-            findings.notices.append(Warn(fault.field, why, fault.code))
+            findings.notices.append(Warn(fault.field, f"{cut_end(text, LINE - len(SPARED))}{SPARED}", fault.code))
         else:
             findings.causes.append(Cause(fault.field, fault.reason, text, fault.code))
     for sort in (findings.causes, findings.notices, findings.warnings):
@@ -199,7 +198,7 @@ class _Judge:
         for field, text in children.pod_warnings(made, budget):
             origin = child.origin(field_keys(field))
             if origin.field:
-                yield ChildFault(WARNED, origin.field, "", text)
+                yield ChildFault(WARNED, origin.field, "", advised_warning(field, text))
 
     def _by_definition(self, made: dict[str, Any]) -> list[FieldError]:
         """What the definition of the child's kind says, if there is one; without it, nothing is known of the child."""
@@ -218,7 +217,8 @@ class _Judge:
 
 def _faults(child: children.Child, errors: Iterable[FieldError], becomes: str) -> Iterator[ChildFault]:
     """The faults at the fields that are their causes; those are left out that no field of the object causes."""
-    for error in errors:
+    for fault in faults_of([*errors]):
+        error = fault.error
         place = _written(field_keys(error.field))
         origin = child.origin(place, error.bad_value)
         if origin.field:
@@ -226,7 +226,17 @@ def _faults(child: children.Child, errors: Iterable[FieldError], becomes: str) -
             code = REFUSED if of_pods else _CODES.get(child.rule.kind, OTHER)
             at = "" if origin.exact else f", at {field_path(place)} of the {child.rule.kind}"
             beside = f" (see also {', '.join(origin.others)})" if origin.others else ""
-            yield ChildFault(code, origin.field, error.type, f"{PodFault.of(error).text}{at}; {becomes}{beside}")
+            yield ChildFault(code, origin.field, error.type, _line(fault.text, at, f"; {becomes}", beside))
+
+
+def _line(text: str, at: str, becomes: str, beside: str) -> str:
+    """The parts of a finding that fit into a line, the first part in any case."""
+    room = LINE - len(text)
+    if len(becomes) > room:
+        return text
+    room -= len(becomes)
+    at = at if len(at) <= room else ""
+    return f"{text}{at}{becomes}{beside if len(beside) <= room - len(at) else ''}"
 
 
 def _written(place: list[str | int]) -> list[str | int]:

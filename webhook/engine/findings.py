@@ -15,6 +15,10 @@ MESSAGE: Final = 1024
 """Characters of a rule's message, which may quote values of the user."""
 
 
+SPARED: Final = " (not refused, because this update does not change it)"
+"""The end of what ratcheting spares."""
+
+
 @dataclass(slots=True)
 class Findings:
     """``causes`` refuse the object. ``notices`` are the causes that ratcheting spares: warnings that come first.

@@ -14,6 +14,7 @@ from webhook.engine.metadata import metadata_errors
 from webhook.engine.options import OBJECT_BUDGET
 from webhook.engine.review import Subject
 from webhook.ground.budget import Budget
+from webhook.kubernetes import shortened
 from webhook.policy import Path
 from webhook.policy.ranges import Range
 from webhook.schema import RULES_NOT_RUN, FieldError
@@ -50,7 +51,7 @@ def validate_schema(
 
 
 def _cause(error: FieldError) -> Cause:
-    return Cause(_place(error), error.type, error.body())
+    return Cause(_place(error), error.type, shortened(error))
 
 
 def _place(error: FieldError) -> str:

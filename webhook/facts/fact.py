@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from webhook.cluster.view import ClusterView, Kind, Unwatched
+from webhook.facts.fit import FitOf
 from webhook.facts.nodes import Memo, at, namespace_of, text, whole
 from webhook.facts.settings import Settings
 from webhook.golang.credentials import masked
@@ -146,7 +147,8 @@ class Knowledge:
     """``facts``: kind → name → fact. ``watched`` and ``fetched`` are the kinds that they read: all objects, or one by
     name. ``wholes``: kind → the pods that the operator makes of an object and of others. ``comparisons``: the lines
     that compare all objects among which one is chosen for an object. ``explanations``: what is chosen for an object,
-    as tables. ``choices``: kind and fact → the members that say what was chosen.
+    as tables. ``choices``: kind and fact → the members that say what was chosen. ``fits``: kind → what an object asks
+    of nodes, GPUs and storage.
     """
 
     facts: Mapping[str, Mapping[str, Fact]]
@@ -156,6 +158,7 @@ class Knowledge:
     comparisons: Mapping[Kind, Comparison] = field(default_factory=dict)
     explanations: Mapping[Kind, Explanation] = field(default_factory=dict)
     choices: Mapping[tuple[Kind, str], tuple[str, ...]] = field(default_factory=dict)
+    fits: Mapping[str, FitOf] = field(default_factory=dict)
 
 
 class Input(NamedTuple):

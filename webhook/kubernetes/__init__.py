@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from webhook.ground.later import later
 from webhook.kubernetes.places import DECLARED, Place, Spot, parts, pod_places, spots
+from webhook.kubernetes.remedies import LINE, Fault, advised_warning, faults_of, shortened
 from webhook.kubernetes.shown import VALUE, cut
 from webhook.kubernetes.validate import validate
 from webhook.kubernetes.warnings import template_warnings, warned
@@ -20,16 +21,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DECLARED",
+    "LINE",
     "VALUE",
+    "Fault",
     "Place",
     "Spot",
+    "advised_warning",
     "cut",
+    "faults_of",
     "is_validated",
     "name_rule",
     "object_errors",
     "parts",
     "pod_places",
     "prepared",
+    "shortened",
     "spots",
     "template_warnings",
     "validate",

@@ -18,9 +18,9 @@ _READ: Final = 8 * VALUE
 """Characters in which credentials are hidden before the text is cut: half of one could not be recognised."""
 
 
-def cut(text: str) -> str:
+def cut(text: str, length: int = VALUE) -> str:
     """A value of a user in a text."""
-    return text if len(text) <= VALUE else f"{masked(text[:_READ])[: VALUE - 1]}…"
+    return text if len(text) <= length else f"{masked(text[:_READ])[: length - 1]}…"
 
 
 def shown(text: str) -> str:

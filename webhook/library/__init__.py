@@ -12,6 +12,7 @@ from webhook.admission.errors import (
     Problem,
     SettingsError,
 )
+from webhook.children import Child
 from webhook.facts import Table
 from webhook.facts.settings import Behaviour, Settings
 from webhook.library.explained import Change, Explanation, Origin
@@ -25,6 +26,7 @@ __all__ = [
     "Behaviour",
     "CatalogError",
     "Change",
+    "Child",
     "DocumentError",
     "Explanation",
     "Finding",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 from webhook import engine
 from webhook.admission import Cause, Decision, GroupVersionKind, Request
+from webhook.admission.errors import Fault
 from webhook.catalog import Catalog, KnownKind
+from webhook.children import Child
 from webhook.cluster import ClusterView
 from webhook.engine import Options
+from webhook.ground.budget import SpentError
 from webhook.ground.fieldpath import field_path
 from webhook.library.apiserver import (
     Definitions,
@@ -28,7 +31,7 @@ from webhook.library.apiserver import (
     replicas_causes,
     stored_object,
 )
-from webhook.library.kinds import as_meant, unserved, why_unchecked, without_schema
+from webhook.library.kinds import as_meant, unserved, why_unchecked, without_rules, without_schema
 from webhook.library.rulings import JudgedAs
 from webhook.library.unknown import NOTHING, Narrowing, Undecided, Unjudged, World
 from webhook.manifests.documents import Document
@@ -40,6 +43,7 @@ __all__ = [
     "Stored",
     "applied_before",
     "decide",
+    "described",
     "in_cluster",
     "key_of",
     "review",
@@ -57,7 +61,8 @@ class ReviewedManifest:
     ``reviewed`` is False for a kind that neither the catalog nor a policy covers; ``unchecked`` then says why.
     ``unknown`` are the values that are not judged, because Flux substitutes or SOPS encrypts them. ``comparison`` are
     lines about the objects among which one is chosen for this one; see ``check -v``. ``judged_as`` is the release by
-    which it is judged; None if its operator has no releases.
+    which it is judged; None if its operator has no releases. ``describe`` gives the objects that the operator makes of
+    it, as far as they are described.
     """
 
     document: Document
@@ -69,6 +74,7 @@ class ReviewedManifest:
     base: dict[str, Any] | None = None
     unknown: tuple[str, ...] = ()
     judged_as: JudgedAs | None = None
+    describe: Callable[[], Sequence[Child]] = field(default=tuple, repr=False, compare=False)
 
     @property
     def merged(self) -> dict[str, Any]:
@@ -206,7 +212,8 @@ def _reviewed(
     if kind is not None:
         loaded.prepared(kind).prepare_if_due()
     mutation, validation = (unjudged.decided(each, judged, value, undecided) for each in (mutation, validation))
-    validation = replace(validation, warnings=(*validation.warnings, *without_schema(gvk, loaded)))
+    more = (*without_schema(gvk, loaded), *without_rules(gvk, loaded))
+    validation = replace(validation, warnings=(*validation.warnings, *more))
     base = None if old is None else unjudged.written(applied(old, judged), value)
     unknown = tuple(unjudged.unknown.values())
     return ReviewedManifest(document, True, _as_written(mutation, value), validation, base=base, unknown=unknown)
@@ -270,6 +277,21 @@ def decide(
     causes += [each for each in validation.causes if each not in causes and not (each.code and each.field in said)]
     found = replace(validation, causes=tuple(causes), warnings=(*received.warnings, *validation.warnings))
     return Decided(request, mutation, found)
+
+
+def described(outcome: ReviewedManifest, loaded: Catalog, view: ClusterView, options: Options) -> Sequence[Child]:
+    """What the operator makes of the reviewed object with its defaults; nothing of one that cannot be judged."""
+    value = outcome.mutation.object or outcome.merged
+    kind = loaded.find(kind_of(value))
+    if kind is None or not kind.policy.children or not outcome.reviewed:
+        return ()
+    received = receive(value, kind)
+    if not received.readable:
+        return ()
+    try:
+        return engine.described(_request(received.object, kind, None), loaded, view, replace(options, native=None))
+    except (Fault, SpentError):
+        return ()
 
 
 def _as_written(mutation: Decision, value: dict[str, Any]) -> Decision:

@@ -70,6 +70,7 @@ def add_parser(commands: Commands) -> None:
     )
     add = group(parser, "changes").add_argument
     add("--diff", action="store_true", help="also print what the gate and the schema would fill in, with the reasons")
+    add("--children", action="store_true", help="also name the objects that the operators make of each object")
     add("--fix", action="store_true", help="write what is unambiguous: misspelt fields, missing quotes, letter case")
     add(
         "--old",
@@ -101,6 +102,7 @@ def run(options: argparse.Namespace) -> int:
     if options.fix:
         outcomes = _fix(outcomes)
     report = report_of(outcomes, ignored, options.docs_url or "")
+    report.children = options.children
     if outcomes.moved:
         from webhook.cli.check.comparing import add_moved  # noqa: PLC0415 - as below
 

@@ -20,7 +20,7 @@ from webhook.policy import Profile
 
 __all__ = ["Instead", "WhatIf", "add_what_if", "must_fit", "replaced"]
 
-FORMATS: Final = ("text", "json", "github", "markdown")
+FORMATS: Final = ("text", "json", "github", "markdown", "html")
 """The formats of a difference; a table is text, too."""
 
 _ONLY: Final = "markdown"

@@ -43,6 +43,10 @@ def rendered(differences: ChangeReport, form: str, style: Style, *, whole: bool 
         yield from machine.github(_annotations(differences))
     elif form == "markdown":
         yield from _markdown(differences)
+    elif form == "html":
+        from webhook.cli.report.page import render_changes  # noqa: PLC0415 - it loads the texts of all rules
+
+        yield render_changes(differences, _summary(differences))
     else:
         yield from _lines(differences, style, whole=whole)
 

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from webhook.admission import one_line
+from webhook.admission import Muted, one_line
 from webhook.admission.errors import Problem
+from webhook.children import Child
 from webhook.cli.output import inert, inert_json
 from webhook.cli.report.report import Report, rule_page
 from webhook.cli.shell.version import version
@@ -44,7 +45,7 @@ def document(report: Report) -> dict[str, Any]:
             "unreadable": len(report.problems),
             "notRead": dict(report.skipped),
         },
-        "objects": [_object(each, report.docs) for each in report.objects],
+        "objects": [_object(each, report) for each in report.objects],
         "problems": [_problem(each) for each in report.problems],
         "remarks": [_problem(each) for each in report.remarks],
         "unread": [_problem(each) for each in report.unread],
@@ -59,7 +60,7 @@ def located(problem: Problem) -> tuple[str, int | None]:
     return (file, int(line)) if colon and line.isdecimal() else (problem.source, None)
 
 
-def _object(each: Verdict, docs: str) -> dict[str, Any]:
+def _object(each: Verdict, report: Report) -> dict[str, Any]:
     value = each.document.value
     metadata = value["metadata"] if isinstance(value.get("metadata"), dict) else {}
     named = {key: metadata[key] for key in ("namespace", "name") if isinstance(metadata.get(key), str)}
@@ -72,9 +73,29 @@ def _object(each: Verdict, docs: str) -> dict[str, Any]:
         "verdict": str(each.result),
         **{key: text for key, text in (("note", each.note), ("stamp", each.stamp)) if text},
         **({"judgedAs": _basis(each.judged_as)} if each.judged_as else {}),
-        "findings": [_finding(found, docs) for found in each.findings],
+        "findings": [_finding(found, report.docs) for found in each.findings],
         "changes": [_change(change) for change in each.filled],
+        **({"children": [_child(child) for child in each.children]} if report.children else {}),
+        **({"muted": [_muted(finding) for finding in each.muted]} if each.muted else {}),
     }
+
+
+def _muted(muted: Muted) -> dict[str, str]:
+    finding = muted.finding
+    return {
+        "code": finding.code,
+        "field": finding.field,
+        "message": finding.message,
+        "action": muted.action,
+        "by": muted.by,
+    }
+
+
+def _child(child: Child) -> dict[str, str]:
+    """What identifies an object that an operator makes."""
+    metadata = child.object["metadata"]
+    named = {key: metadata[key] for key in ("namespace", "name") if isinstance(metadata.get(key), str)}
+    return {"apiVersion": child.object["apiVersion"], "kind": child.object["kind"], **named}
 
 
 def _basis(judged_as: JudgedAs) -> dict[str, Any]:

@@ -6,12 +6,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from webhook.admission.errors import Problem
 from webhook.catalog import built_in
 from webhook.library.findings import Finding, Severity
 from webhook.library.rulings import JudgedAs, Moved
 from webhook.library.verdict import Result, Verdict
+
+_SHOWN: Final = 5
+"""Policies that are named in a note."""
 
 
 @dataclass(slots=True)
@@ -23,6 +27,7 @@ class Report:
     sentence for each reason. ``clean`` counts the objects without findings that are not listed. ``docs`` is the address
     of the site with a page for each rule, "" if it is not known. ``packs`` are folders of further rules.
     ``bases`` counts the objects by the release by which they are judged; ``moved`` are changes of it since a commit.
+    ``children``: the objects that operators make are named.
     """
 
     objects: list[Verdict]
@@ -38,6 +43,7 @@ class Report:
     packs: Sequence[Path] = ()
     bases: Counter[JudgedAs] = field(default_factory=Counter)
     moved: Sequence[Moved] = ()
+    children: bool = False
 
     def count(self, result: Result) -> int:
         return sum(verdict.result is result for verdict in self.objects)
@@ -65,6 +71,9 @@ class Report:
         for moved in self.moved:
             text = f"the release by which objects are judged changes: {moved.before} → {moved.after}"
             yield Problem(next(iter(moved.after.places), ""), "", text)
+        if muted := [finding for verdict in self.objects for finding in verdict.muted]:
+            by = ", ".join(sorted({f"{finding.action} by {finding.by}" for finding in muted})[:_SHOWN])
+            yield Problem("", "", f"counts for nothing: {len(muted)} findings ({by}); -v lists them")
         if self.before:
             text = f"not reported: {self.before} {'finding' if self.before == 1 else 'findings'} as before (--all)"
             yield Problem("", "", text)

@@ -62,6 +62,8 @@ def lines(report: Report, style: Style, *, quiet: bool, changes: bool, verbose: 
             yield from _finding(each, found, style)
         if changes:
             yield from _changes(each, style)
+        if report.children and each.children:
+            yield printable(f"  makes {', '.join(child.name for child in each.children)}")
         yield from (printable(f"    {line}") for line in each.comparison)
     if verbose:
         yield from (printable(f"{each}: not read") for each in report.unread)

@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 from webhook.admission import Cause, Warn, cut_end
-from webhook.engine.findings import MAX_FINDINGS, MESSAGE, Findings
+from webhook.engine.findings import MAX_FINDINGS, SPARED, Findings
 from webhook.engine.pods.seen import RIGHT
 from webhook.engine.pods.whole import JudgedPod, KubernetesJudge, PodFault
 from webhook.engine.review import ObjectReview, Subject
 from webhook.facts import Wholes
-from webhook.ground.fieldpath import field_keys
-from webhook.kubernetes import Place, Spot, parts, spots
+from webhook.ground.fieldpath import field_keys, field_path
+from webhook.kubernetes import LINE, Place, Spot, faults_of, parts, spots
 from webhook.policy import Profile, is_above
 
 REFUSED: Final = "KP001"
@@ -56,23 +56,22 @@ def pod_findings(subject: Subject, judged: Judged = NOTHING_JUDGED) -> Findings 
     faults, warnings = _judged(review, place, subject.obj, judged)
     if not faults and not warnings:
         return None
-    findings, old_faults = Findings(), None
+    findings, old_faults, denies = Findings(), None, review.strictness().denies(REFUSED, {Profile.STRICT})
     for fault in faults:
         if fault.field in refused or _LAST_INDEX.sub("", fault.field) in refused:
             continue
-        text = cut_end(fault.text, MESSAGE)
-        if review.options.profile is not Profile.STRICT:
+        text = cut_end(fault.text, LINE)
+        if not denies:
             findings.warnings.append(Warn(fault.field, text, REFUSED))
             continue
         if old_faults is None:
             stored = [] if subject.old is None else _judged(review, place, subject.old, judged)[0]
             old_faults = frozenset([fault.unplaced() for fault in stored])
         if fault.unplaced() in old_faults:
-            why = f"{text} (not refused, because this update does not change it)"
-            findings.notices.append(Warn(fault.field, why, REFUSED))
+            findings.notices.append(Warn(fault.field, f"{cut_end(text, LINE - len(SPARED))}{SPARED}", REFUSED))
         else:
             findings.causes.append(Cause(fault.field, fault.reason, text, REFUSED))
-    findings.warnings += [Warn(field, cut_end(text, MESSAGE), WARNED) for field, text in warnings]
+    findings.warnings += [Warn(field, cut_end(text, LINE), WARNED) for field, text in warnings]
     for sort in (findings.causes, findings.notices, findings.warnings):
         del sort[MAX_FINDINGS:]
     return findings
@@ -110,12 +109,13 @@ def _of_parts_and_pods(
     right = {pod.whole.path for pod in pods if pod.is_right}
     for spot in parts_of_pods:
         if str(spot.path) not in right:
-            faults += [PodFault.of(error) for error in judge.errors_of_part(spot)]
+            faults += map(PodFault.of, faults_of(judge.errors_of_part(spot)))
             if len(warnings) < MAX_FINDINGS:
                 warnings += judge.warnings_of_part(spot)
             if len(faults) >= MAX_FINDINGS:
                 return faults, warnings
-    of_parts = {(fault.field, fault.text) for fault in faults}.union(warnings)
+    said = [*((fault.field, fault.text) for fault in faults), *warnings]
+    of_parts = {(field_path(field_keys(field)), text) for field, text in said}
     for pod in pods:
         faults += dict.fromkeys(pod.faults(of_parts))
         warnings += dict.fromkeys(pod.warnings_besides(of_parts))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Hashable, Iterator
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from webhook.facts import Whole
 from webhook.facts.nodes import items
 from webhook.ground.budget import Budget
 from webhook.ground.fieldpath import ROOT, FieldPath, field_keys, field_path
-from webhook.kubernetes import VALUE, Spot, cut, validate, warned
-from webhook.schema import OMIT, FieldError
+from webhook.kubernetes import Fault, Spot, advised_warning, faults_of, validate, warned
+from webhook.schema import FieldError
 
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 _ABSENT: Final = "FieldValueRequired"
@@ -21,13 +20,13 @@ _NOT_FOUND: Final = "FieldValueNotFound"
 
 Keys = list[str | int]
 Texts = Collection[tuple[str, str]]
-"""Fields, and what Kubernetes says of them."""
+"""Fields as :func:`field_path` writes them, and what Kubernetes says of them."""
 
 
 class PodFault(NamedTuple):
-    """The ``reason`` of Kubernetes, the nearest field that the object has, and the text.
+    """The ``reason`` of Kubernetes, the nearest field that the object has, and the text with a remedy.
 
-    ``value`` is the whole value, if the text has only its start, or, of an object or a list, nothing of it.
+    ``value`` is the whole error, of which the text may have only a part.
     """
 
     reason: str
@@ -36,13 +35,8 @@ class PodFault(NamedTuple):
     value: str = ""
 
     @classmethod
-    def of(cls, error: FieldError) -> PodFault:
-        value = error.bad_value
-        if isinstance(value, str) and len(value) > VALUE:
-            return cls(error.type, error.field, replace(error, bad_value=cut(value)).body(), value)
-        if not isinstance(value, str | int | float | None):
-            return cls(error.type, error.field, replace(error, bad_value=OMIT).body(), error.body())
-        return cls(error.type, error.field, error.body())
+    def of(cls, fault: Fault) -> PodFault:
+        return cls(fault.error.type, fault.error.field, fault.text, fault.bodies)
 
     def unplaced(self) -> PodFault:
         """The fault without the indexes of its field: an item of a list may move."""
@@ -60,7 +54,12 @@ class KubernetesJudge(NamedTuple):
         return self.errors(place.kind, spot.value, spot.path, part=not place.whole, runners=place.runners)
 
     def warnings_of_part(self, spot: Spot) -> list[tuple[str, str]]:
-        return warned(spot.place.kind, spot.value, spot.path, part=not spot.place.whole, budget=self.budget)
+        return self.warnings(spot.place.kind, spot.value, spot.path, part=not spot.place.whole)
+
+    def warnings(self, kind: str, value: Any, path: FieldPath = ROOT, *, part: bool = False) -> list[tuple[str, str]]:
+        """The warnings of a value, each with its field."""
+        sentences = warned(kind, value, path, part=part, budget=self.budget)
+        return [(field, advised_warning(field, sentence)) for field, sentence in sentences]
 
     def errors(
         self, kind: str, value: Any, path: FieldPath = ROOT, *, part: bool = False, runners: tuple[str, ...] = ()
@@ -78,7 +77,7 @@ class JudgedPod:
     def __init__(self, whole: Whole, judge: KubernetesJudge) -> None:
         self.whole, self._judge = whole, judge
         self.errors = judge.errors("PodSpec", whole.pod)
-        self.warnings = [] if self.errors else warned("PodSpec", whole.pod, budget=judge.budget)
+        self.warnings = [] if self.errors else judge.warnings("PodSpec", whole.pod)
         self._indexes: dict[tuple[int, str], dict[Any, int]] = {}
 
     @property
@@ -96,12 +95,13 @@ class JudgedPod:
             return
         names = (volume.get("name") for volume in items(self.whole.pod, "volumes"))
         volumes = {*self.whole.volumes, *(name for name in names if isinstance(name, str))}
-        of_alone = map(PodFault.of, self._judge.errors("PodSpec", self.whole.alone()))
+        of_alone = map(PodFault.of, faults_of(self._judge.errors("PodSpec", self.whole.alone())))
         alone = {_unplaced(fault.field, fault.text) for fault in of_alone}
-        for error in self.errors:
+        for fault_of_value in faults_of(self.errors):
+            error = fault_of_value.error
             if error.type == _NOT_FOUND and error.bad_value in volumes:
                 continue  # a volume that the operator adds, or that has a fault of its own
-            fault = PodFault.of(error)
+            fault = PodFault.of(fault_of_value)
             if error.type == _TOO_MANY and not fault.field and ("", fault.text) in alone:
                 continue  # what completes the object has more faults than are looked at
             placed = self._placed(fault.field, fault.text, alone, of_parts, absent=error.type == _ABSENT)
@@ -112,7 +112,7 @@ class JudgedPod:
         """As :meth:`faults`, of the warnings: field and text."""
         if not self.warnings:
             return
-        of_alone = warned("PodSpec", self.whole.alone(), budget=self._judge.budget)
+        of_alone = self._judge.warnings("PodSpec", self.whole.alone())
         alone = {_unplaced(*warning) for warning in of_alone}
         for field, text in self.warnings:
             placed = self._placed(field, text, alone, of_parts)

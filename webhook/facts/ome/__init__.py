@@ -7,6 +7,7 @@ from webhook.facts.fact import Fetched, Knowledge
 from webhook.facts.nodes import Referent
 from webhook.facts.ome.choice import comparison, preferred, ranking_tables, selection_of
 from webhook.facts.ome.facts import FACTS
+from webhook.facts.ome.fit import fit_of_service
 from webhook.facts.ome.lookup import find_model, find_runtime
 from webhook.facts.ome.pods import merged, pods_of_benchmark, pods_of_runtime, pods_of_service
 from webhook.facts.ome.selection import incompatible
@@ -63,6 +64,7 @@ KNOWLEDGE: Final = Knowledge(
         "BenchmarkJob": pods_of_benchmark,
         **dict.fromkeys(("ServingRuntime", "ClusterServingRuntime"), pods_of_runtime),
     },
+    fits={"InferenceService": fit_of_service},
     comparisons={_SERVICE: comparison},
     explanations={_SERVICE: ranking_tables},
     choices={(_SERVICE, "model"): ("name", "kind"), (_SERVICE, "runtime"): ("name", "kind")},

@@ -29,8 +29,13 @@ NEAREST: Final = (3, 5)
 ROOM: Final = 1000
 """Characters of the named runtimes. With the head and the counts, a refusal stays below 2,048."""
 FULL: Final = 2048
-"""Characters up to which a message names every runtime in upstream's words: for Modelgate's own behaviour only if there
-are few."""
+"""Characters up to which a message names every runtime in upstream's words."""
+SHORT: Final = 168
+"""Characters of Modelgate's own message: with what to do, a finding has at most 250."""
+NAME: Final = 32
+"""Characters of the name of a model or a format in it."""
+CAUSE: Final = 72
+"""Characters of one reason in it."""
 REASON: Final = 200
 """Characters of one reason: names of formats and versions are usually shorter than 30 each."""
 
@@ -62,21 +67,34 @@ def explained(
         looked_at: all runtimes; none if the message does not count them.
         behaviour: in whose words the reasons are written.
     """
+    if behaviour is Behaviour.RECOMMENDED:
+        return _in_short(head, sorted(_near(model, each, behaviour) for each in excluded), len(looked_at))
     if looked_at:
         of_cluster = sum(runtime.cluster_scoped for runtime in looked_at)
         of_namespace = len(looked_at) - of_cluster
-        plural = "" if len(looked_at) == 1 and behaviour is Behaviour.RECOMMENDED else "s"
-        checked = f"{len(looked_at)} runtime{plural}"
-        head += f". Checked {checked} ({of_namespace} namespace-scoped, {of_cluster} cluster-scoped)"
+        head += f". Checked {len(looked_at)} runtimes ({of_namespace} namespace-scoped, {of_cluster} cluster-scoped)"
     if not excluded:
         return head
-    if behaviour is not Behaviour.RECOMMENDED or len(excluded) <= NEAREST[1]:
-        full = f"{head}. Excluded runtimes: {'; '.join(_listed(*each, behaviour) for each in excluded)}"
-        if len(full) <= FULL:
-            return full
+    full = f"{head}. Excluded runtimes: {'; '.join(_listed(*each, behaviour) for each in excluded)}"
+    if len(full) <= FULL:
+        return full
     found = sorted(_near(model, each, behaviour) for each in excluded)
     shown = _shown([each.listed for each in found])
     return f"{head}. Excluded runtimes: {'; '.join(shown)}{_others(found[len(shown) :])}"
+
+
+def _in_short(head: str, near: Sequence[_Near], count: int) -> str:
+    """The reasons against the nearest of ``count`` runtimes within :data:`SHORT`, at least one, and how many more."""
+    if not near:
+        return head
+    text = f"{head} among {count}: {near[0].listed}" if count > 1 else f"{head}: {near[0].listed}"
+    room = SHORT if len(near) == 1 else SHORT - len("; and 999 more")
+    text = cut_middle(text, room)
+    for number, line in enumerate([each.listed for each in near[1:]], 1):
+        if len(text) + len("; ") + len(line) > room:
+            return f"{text}; and {len(near) - number} more"
+        text += f"; {line}"
+    return text
 
 
 def _near(model: Facets, excluded: Excluded, behaviour: Behaviour) -> _Near:
@@ -92,8 +110,8 @@ def _near(model: Facets, excluded: Excluded, behaviour: Behaviour) -> _Near:
     else:
         sort, words = "model size" if reason.startswith("model size ") else "version", reason
     sort, words = (_COUNTED[reason], reason) if reason in _COUNTED else (sort, words)
-    words = words if behaviour is Behaviour.RECOMMENDED else reason
-    listed = _listed(runtime, cut_middle(words, REASON), behaviour)
+    words = cut_middle(words, CAUSE) if behaviour is Behaviour.RECOMMENDED else cut_middle(reason, REASON)
+    listed = _listed(runtime, words, behaviour)
     return _Near((*distance, runtime.cluster_scoped, runtime.name), sort, listed)
 
 
@@ -199,7 +217,8 @@ def select(
     if ranked:
         return Selection(tuple(ranked), tuple(excluded))
     format_name = text(model, "modelFormat", "name")
-    head = f"no runtime found to support model {name} with format {format_name}"
+    short = NAME if behaviour is Behaviour.RECOMMENDED else FULL
+    head = f"no runtime found to support model {cut_middle(name, short)} with format {cut_middle(format_name, short)}"
     if behaviour is Behaviour.UPSTREAM_HEAD:  # it writes the name of the format instead of the model
         head = f"no runtime found to support model {format_name} with format {format_name}"
     return Selection((), tuple(excluded), _none(head, namespace, facets, looked_at, behaviour))
@@ -228,12 +247,11 @@ def incompatible(model: Any, runtime: Referent, behaviour: Behaviour) -> str:
 def _none(head: str, namespace: str, model: Facets, looked_at: Sequence[Candidate], behaviour: Behaviour) -> str:
     """Why no runtime can be selected."""
     excluded = sorted((Excluded(each.runtime, each.reason) for each in looked_at if each.reason), key=_name)
-    if behaviour is Behaviour.DOC_ERA:
-        return explained(head, model, excluded, (), behaviour)
+    runtimes = [each.runtime for each in looked_at] if behaviour is not Behaviour.DOC_ERA else []
     if behaviour is Behaviour.UPSTREAM_HEAD:  # a map by name: one of two scopes is lost
         excluded = list({each.runtime.name: each for each in excluded if each.reason != NO_AUTO_SELECT}.values())
-    runtimes = [each.runtime for each in looked_at]
-    return explained(f"{head} in namespace {namespace}", model, excluded, runtimes, behaviour)
+        head = f"{head} in namespace {namespace}"
+    return explained(head, model, excluded, runtimes, behaviour)
 
 
 def _candidate(

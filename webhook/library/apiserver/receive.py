@@ -14,6 +14,7 @@ from webhook.children import UNKNOWN, builtin_errors, decode_builtin, name_rule
 from webhook.engine import NAMESPACE
 from webhook.golang.fmt import type_text, value_text
 from webhook.golang.names import dns_1123_subdomain
+from webhook.kubernetes import faults_of, shortened
 from webhook.schema import (
     CoerceError,
     DecodeError,
@@ -190,7 +191,8 @@ def metadata_causes(obj: dict[str, Any], kind: KnownKind | None, old: dict[str, 
 
 def builtin_causes(obj: dict[str, Any], old: dict[str, Any] | None = None) -> Iterator[Cause]:
     """What Kubernetes' own validation refuses of a decoded object of a built-in kind; not its metadata."""
-    yield from map(_cause, builtin_errors(obj, old))
+    for error, text, _ in faults_of(builtin_errors(obj, old)):
+        yield Cause(error.field, error.type, text)
 
 
 def replicas_causes(obj: dict[str, Any], kind: KnownKind | None) -> Iterator[Cause]:
@@ -247,4 +249,4 @@ def _causes(errors: list[FieldError], *, generated: bool) -> Iterator[Cause]:
 
 
 def _cause(error: FieldError) -> Cause:
-    return Cause(error.field, error.type, UNKNOWN if error.detail == UNKNOWN else error.body())
+    return Cause(error.field, error.type, UNKNOWN if error.detail == UNKNOWN else shortened(error))
