@@ -127,7 +127,6 @@ def _absent(why: str) -> Condition:
 
 
 def _outdated(stamp: Stamp, rules: Ruling) -> Condition:
-    theirs = f"{stamp.catalog}, profile {stamp.profile}"
-    ours = f"{rules.catalog.digest}, profile {rules.options.profile}"
+    theirs, ours = stamp.catalog, rules.catalog.digest
     text = f"the webhook has stamped it by rules {theirs}, but the reconciler judges by rules {ours}"
     return Condition(NORMALISED, False, OUTDATED, text)

@@ -16,8 +16,9 @@ from reconciler.loop import Loop
 from reconciler.projection import Controller
 from reconciler.resource import kind_of
 from reconciler.say import reports
+from reconciler.say.exceptions import Exceptions
 from reconciler.writer import Writer
-from webhook.cluster import APIResource, FollowedDefinitions, Following, Key, Listener, join
+from webhook.cluster import APIResource, FollowedDefinitions, FollowedPolicies, Following, Key, Listener, join
 from webhook.cluster.live import LiveView
 from webhook.cluster.view import Kind
 from webhook.facts import watched
@@ -33,6 +34,9 @@ GRACE: Final = 20.0
 """Seconds. A worker may be in a call that takes as long as the API server allows (cluster.api.TIMEOUT). The kubelet
 kills the process after 30 s by default, so waiting ends before. The next leader repeats what is cut off. A process that
 has lost the lease does not wait at all: another may work already."""
+
+SETTLE: Final = 2.0
+"""Seconds between two changes of how strict the rules are: each judges every object again."""
 
 TICK: Final = 0.5
 """Seconds between two looks of the keeper at what has changed beside objects: definitions, and files of policies."""
@@ -74,7 +78,11 @@ class Process:
         self._workers = workers
         self._reload = reload
         controllers = [each for each in controllers if reach.holds(each.resource)]
+        self._moved = threading.Event()  # an Enforcement, a PolicyException or a label
+        self._turn = self._settled = 0.0
         self._definitions = FollowedDefinitions(api, *rules.definitions(), self._defined, clock)
+        self._policies = FollowedPolicies(api, self._moved.set, self._definitions.silence)
+        self._exceptions = Exceptions(api)
         self._followed = _followed(rules, controllers, self._changed, self._definitions.silence)
         self._view = LiveView(api, self._followed, clock=clock, namespaces=reach.namespaces)
         by_kind = {kind_of(each.resource): each for each in controllers}
@@ -116,6 +124,7 @@ class Process:
     def _start(self) -> None:
         self._loop.metrics.leading = True
         self._view.start()
+        self._policies.start()
         self._run(definitions=self._definitions.run, keeper=self._keep)
 
     def _run(self, **named: Callable[[], None]) -> None:
@@ -126,6 +135,7 @@ class Process:
         self._definitions.stop()
         self._loop.queue.close()
         threads, self._threads = self._threads, []
+        self._policies.stop()
         self._view.stop(grace)
         if grace:
             join(threads, grace)
@@ -134,7 +144,9 @@ class Process:
         """Begin to work when everything is known, and follow what changes beside objects."""
         known = False
         while not self._stop.wait(TICK if known else TICK / 5):
-            definitions = self._definitions.look() if self._view.synced() else None
+            self._enforce()
+            is_ready = self._view.synced() and not self._policies.unready()
+            definitions = self._definitions.look() if is_ready else None
             if definitions is not None:
                 self._loop.use(self._loop.rules.under(definitions, self._definitions.absent))
             self._loop.use(self._reload(self._loop.rules))
@@ -143,11 +155,26 @@ class Process:
                 known = True
                 self._run(**{f"worker-{index}": self._loop.work for index in range(self._workers)})
 
+    def _enforce(self) -> None:
+        """Judge by the Enforcements and PolicyExceptions that are in force now, soon after they change."""
+        now, policies = time.time(), self._policies
+        if policies.unready():
+            return
+        if now >= self._turn or (self._moved.is_set() and now >= self._settled):
+            self._moved.clear()
+            degrees = policies.degrees(now)
+            self._turn, self._settled = degrees.turn, now + SETTLE
+            self._loop.use(self._loop.rules.by_degrees(degrees or None))
+            if trouble := "; ".join(filter(None, [policies.denied(), policies.memory.trouble])):
+                log.error("%s", trouble)
+        self._exceptions.tell(policies.objects(), policies.memory.policies, now)
+
     def _changed(self, *change: Any) -> None:
         self._loop.changed(*change)
 
     def _defined(self, name: str) -> None:
         """A definition was added, changed or removed: look for its API at once."""
+        self._policies.appeared(name)
         group = name.partition(".")[2]
         for kind in self._followed:
             if kind.group == group and self._view.resource(kind) is None:
@@ -165,7 +192,7 @@ def _followed(
     rules: Ruling, controllers: Sequence[Controller], listener: Listener, heard: Callable[[], float]
 ) -> Mapping[Kind, Following]:
     """Every kind to follow, and how. A kind that no fact reads is held as text."""
-    needed = watched(rules.without)
+    needed = watched(rules.without, nodes=rules.options.settings.nodes != "off")
     reads = {kind: how for controller in controllers for kind, how in controller.reads.items()}
     made = [child for controller in controllers for child in controller.children]
     versions = {kind_of(each): each.version for each in (*rules.kinds(), *made)}

@@ -63,9 +63,12 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.engine.context": "loads the language of native policies",
         "webhook.engine.policyset": "loads the language of native policies",
     },
+    "webhook.enforcement": {},
     "webhook.facts": {
         "webhook.facts.aim": "the algorithms of an API, which its projection follows",
+        "webhook.facts.fit": "what an object asks of nodes, GPUs and storage",
         "webhook.facts.llmkube": "as it",
+        "webhook.facts.memory": "bytes of weights, caches and GPUs, and their tables",
         "webhook.facts.ome": "as it",
         "webhook.facts.nodes": "values at paths of an object of any shape",
         "webhook.facts.settings": "which behaviour of an API to follow",
@@ -79,6 +82,7 @@ FACES: dict[str, dict[str, str]] = {
     "webhook.kubernetes": {},
     "webhook.library": {
         "webhook.library.apiserver": "the API server's part of a request, for files",
+        "webhook.library.edits": "the repairs of `check --fix` and of the editor",
         "webhook.library.unknown": "values that Flux substitutes or SOPS encrypts",
         "webhook.library.given": "settings and profiles, checked",
         "webhook.library.explained": "the origin of each field, for `explain`",
@@ -90,6 +94,8 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.library.rulings": "by which release and settings each document is judged",
         "webhook.library.review": "one document, for the cases and the tools",
     },
+    "webhook.lsp": {},
+    "webhook.placement": {},
     "webhook.policy": {
         "webhook.policy.document": "the format of a Policy",
         "webhook.policy.export": "native policies from a Policy; no server loads it",

@@ -17,12 +17,32 @@
 {{- $found = append $found $kinds -}}
 {{- end -}}
 {{- end -}}
+{{- include "modelgate.custom" (dict "name" "packs.kinds" "kinds" .Values.packs.kinds) -}}
 {{- toYaml (dict "kinds" (concat $found .Values.packs.kinds)) -}}
+{{- end -}}
+
+{{/* The groups that the API server, or an aggregated one beside it, builds in. Others of k8s.io are of custom resources. */}}
+{{- define "modelgate.builtin" -}}
+{{- range list "admissionregistration" "apiextensions" "apiregistration" "authentication" "authorization" "certificates"
+  "coordination" "custom.metrics" "discovery" "events" "external.metrics" "flowcontrol.apiserver" "internal.apiserver"
+  "metrics" "networking" "node" "rbac.authorization" "resource" "scheduling" "storage" "storagemigration" }}
+- {{ . }}.k8s.io
+{{- end }}
+{{- end -}}
+
+{{/* Nothing; fails if a kind of "kinds", the value of the name, is of such a group. */}}
+{{- define "modelgate.custom" -}}
+{{- range .kinds -}}
+{{- if has .group (include "modelgate.builtin" $ | fromYamlArray) -}}
+{{- fail (printf "%s: %s is a group of the API server itself, not of custom resources: its kinds are for policies.rules" $.name .group) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{/* What the webhooks are called for, under the key "kinds": the value of that name, or else the enabled APIs. */}}
 {{- define "modelgate.guarded" -}}
 {{- if .Values.kinds -}}
+{{- include "modelgate.custom" (dict "name" "kinds" "kinds" .Values.kinds) -}}
 {{- toYaml (dict "kinds" .Values.kinds) -}}
 {{- else -}}
 {{- $covered := include "modelgate.covered" . | fromYaml -}}

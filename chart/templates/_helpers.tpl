@@ -229,6 +229,12 @@ ipFamilies: {{ toJson . }}
 - --{{ if not .autoSelection }}no-{{ end }}aim-auto-selection
 - --aim-namespace={{ .namespace }}
 {{- end }}
+{{- if not .Values.gate.fit }}
+- --no-fit
+{{- end }}
+{{- if ne .Values.gate.nodes "off" }}
+- --nodes={{ .Values.gate.nodes }}
+{{- end }}
 {{- with include "modelgate.without" . }}
 - --without={{ . }}
 {{- end }}
@@ -307,6 +313,9 @@ ipFamilies: {{ toJson . }}
 {{/* Rights: what facts read, and the references of the user's own rules. */}}
 {{- define "modelgate.reads" -}}
 {{- range .Values.packs.reads }}
+{{- if and (eq .group "") (has "secrets" .resources) }}
+{{- fail "packs.reads: secrets cannot be read: rules must not depend on what is in a Secret" }}
+{{- end }}
 - apiGroups: [{{ .group | quote }}]
   resources:
     {{- toYaml .resources | nindent 4 }}
@@ -332,7 +341,61 @@ ipFamilies: {{ toJson . }}
 {{- end }}
 {{- end }}
 {{- end }}
+{{- with include "modelgate.surroundings" . }}
+{{ . }}
+{{- end }}
 {{ include "modelgate.definitions" . }}
+{{- end -}}
+
+{{/* Rights: how strict the rules are. */}}
+{{- define "modelgate.strictness" -}}
+# How strict the rules are for which objects, if these kinds are installed, and the labels of namespaces that they select.
+# Both pods only read them: who may write them is the administrator's choice.
+- apiGroups: [modelgate.dev]
+  resources: [enforcements, policyexceptions]
+  verbs: [list, watch]
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [list, watch]
+{{- end -}}
+
+{{/* Rights: nodes, and what else decides whether a pod can run. Without one of them, its rules are silent. */}}
+{{- define "modelgate.surroundings" -}}
+{{- if and .Values.gate.fit (ne .Values.gate.nodes "off") }}
+# Where pods can run: their labels, taints and capacity are kept.
+- apiGroups: [""]
+  resources: [nodes]
+  verbs: [get, list, watch]
+# Whether nodes may be added.
+- apiGroups: [""]
+  resources: [configmaps]
+  resourceNames: [cluster-autoscaler-status]
+  verbs: [get]
+- apiGroups: [apiextensions.k8s.io]
+  resources: [customresourcedefinitions]
+  resourceNames: [nodepools.karpenter.sh]
+  verbs: [get]
+# Limits of a namespace, on demand; devices that are offered as resources.
+- apiGroups: [""]
+  resources: [limitranges, resourcequotas]
+  verbs: [list]
+- apiGroups: [resource.k8s.io]
+  resources: [deviceclasses]
+  verbs: [list]
+# Classes that pods name, and the cache of their files.
+- apiGroups: [node.k8s.io]
+  resources: [runtimeclasses]
+  verbs: [get]
+- apiGroups: [scheduling.k8s.io]
+  resources: [priorityclasses]
+  verbs: [get]
+- apiGroups: [storage.k8s.io]
+  resources: [storageclasses]
+  verbs: [get]
+- apiGroups: [""]
+  resources: [persistentvolumeclaims]
+  verbs: [get]
+{{- end }}
 {{- end -}}
 
 {{/* Rights: what the user's policies read, if there are any. */}}

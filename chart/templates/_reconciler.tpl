@@ -64,7 +64,11 @@
 - apiGroups: [storage.k8s.io]
   resources: [storageclasses]
   verbs: [get, list, watch]
+{{- with include "modelgate.surroundings" . }}
+{{ . }}
+{{- end }}
 {{ include "modelgate.definitions" . }}
+{{ include "modelgate.strictness" . }}
 {{- with include "modelgate.asks" . }}
 {{ . }}
 {{- end }}

@@ -54,6 +54,12 @@ def report(
     }
 
 
+EXEMPT: Final = "except"
+"""What comes of a finding that a PolicyException is about (:class:`webhook.admission.Muted`)."""
+
+_MUTED: Final = {EXEMPT: "exception", "audit": "enforcement", "off": "enforcement"}
+"""The property that names the policy."""
+
 _OUTCOMES: Final = ("pass", "fail", "warn", "error", "skip")
 
 
@@ -65,6 +71,9 @@ def _results(verdict: Verdict, condition: Condition, because: Mapping[str, str])
     for warning in verdict.warnings:
         where = _properties(warning.field, (warning.label,), because)
         yield _result(warning.label, "warn", "medium", str(warning), where)
+    for finding, action, by in verdict.muted:
+        where = _properties(finding.field, (finding.label,), because) | {_MUTED[action]: by}
+        yield _result(finding.label, "skip" if action == EXEMPT else "warn", "low", str(finding), where)
 
 
 def _result(rule: str, outcome: str, severity: str, message: str, properties: dict[str, str]) -> dict[str, Any]:

@@ -173,7 +173,6 @@ def test_odd_metadata_reads_as_none(metadata):
         '{"spec":"zz","catalog":"c","defaulted":{}}',
         f'{{"spec":"{"a" * 64}\\n","catalog":"c","defaulted":{{}}}}',
         f'{{"spec":"{"a" * 64}","catalog":7,"defaulted":{{}}}}',
-        f'{{"spec":"{"a" * 64}","catalog":"c","defaulted":{{}},"profile":7}}',
         f'{{"spec":"{"a" * 64}","catalog":"c","defaulted":[]}}',
         f'{{"spec":["{"a" * 64}"],"catalog":"c","defaulted":{{}}}}',
         f'{{"spec":"{"a" * 64}","catalog":"c"}}',

@@ -5,6 +5,7 @@ import yaml
 
 from tests.chart.helm import APIS, CHART, DEFINITIONS, NAMESPACE, documents, of_kind, rendered, run
 from tests.definitions import definition, definition_files
+from tests.enforcement.policies import CRDS
 
 KEPT = {"helm.sh/resource-policy": "keep"}
 
@@ -26,11 +27,17 @@ def test_an_apis_definitions_are_those_of_the_gate_and_stay(api):
     }
 
 
+def test_the_kinds_of_modelgate_itself_are_chosen_like_an_api():
+    installed = {each["metadata"]["name"] for each in chosen("modelgate")}
+    assert installed == {"enforcements.modelgate.dev", "policyexceptions.modelgate.dev"}
+
+
 def test_every_api_with_definitions_can_be_chosen():
     assert {path.parents[1].name for path in definition_files()} == set(APIS)
-    assert yaml.safe_load((DEFINITIONS / "values.yaml").read_text()) == {"apis": dict.fromkeys(APIS, False)}
-    for folder in {path.parent for path in definition_files()}:
-        link = DEFINITIONS / "files" / "crds" / folder.parent.name
+    apis = dict.fromkeys((*APIS, "modelgate"), False)
+    assert yaml.safe_load((DEFINITIONS / "values.yaml").read_text()) == {"apis": apis}
+    for folder in {path.parent for path in definition_files()} | {CRDS}:
+        link = DEFINITIONS / "files" / "crds" / ("modelgate" if folder == CRDS else folder.parent.name)
         assert link.is_symlink()
         assert link.resolve() == folder.resolve()
 

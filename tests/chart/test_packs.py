@@ -67,17 +67,33 @@ def test_the_reconciler_judges_them():
 
 
 @pytest.mark.parametrize(
-    "value",
+    ("value", "said"),
     [
-        'packs.kinds=[{"group":"apps","versions":["v1"],"resources":["deployments"]}]',
-        'packs.reads=[{"group":"","resources":["secrets"]}]',
-        'packs.volume={"configMap":{"name":"a"},"emptyDir":{}}',
+        ('packs.kinds=[{"group":"apps","versions":["v1"],"resources":["deployments"]}]', "/packs/kinds/0/group"),
+        (
+            'packs.kinds=[{"group":"networking.k8s.io","versions":["v1"],"resources":["ingresses"]}]',
+            "packs.kinds: networking.k8s.io is a group of the API server itself, not of custom resources",
+        ),
+        (
+            'kinds=[{"group":"coordination.k8s.io","versions":["v1"],"resources":["leases"]}]',
+            "kinds: coordination.k8s.io is a group of the API server itself, not of custom resources",
+        ),
+        ('packs.reads=[{"group":"","resources":["secrets"]}]', "packs.reads: secrets cannot be read"),
+        ('packs.volume={"configMap":{"name":"a"},"emptyDir":{}}', "packs"),
     ],
 )
-def test_a_group_of_kubernetes_secrets_and_two_volumes_are_refused(value):
+def test_a_group_of_kubernetes_secrets_and_two_volumes_are_refused(value, said):
     done = run("template", "modelgate", str(CHART), "--set-json", value)
     assert done.returncode == 1
-    assert "packs" in done.stderr
+    assert said in done.stderr
+
+
+def test_a_group_of_the_community_is_one_of_custom_resources():
+    group = "inference.networking.k8s.io"
+    kinds = f'packs.kinds=[{{"group":"{group}","versions":["v1"],"resources":["inferencepools"]}}]'
+    assert all(
+        group in {each for rule in webhook["rules"] for each in rule["apiGroups"]} for webhook in webhooks(kinds)
+    )
 
 
 @pytest.mark.parametrize(("sets", "missing"), [(PACKS, []), (PACKS[:2], ["it may not get queues.acme.example.com"])])

@@ -60,6 +60,13 @@ def test_with_a_view_it_may_also_make_tokens_of_the_account_that_sees_and_of_no_
     assert rights("modelgate") == {**rights("modelgate", BLIND), tokens: ["create"]}
 
 
+STRICTNESS = {
+    ("ClusterRole", "modelgate.dev", "enforcements", ()): ["list", "watch"],
+    ("ClusterRole", "modelgate.dev", "policyexceptions", ()): ["list", "watch"],
+    ("ClusterRole", "", "namespaces", ()): ["list", "watch"],
+}
+
+
 def test_the_server_may_read_what_facts_read_and_nothing_else():
     plurals = {
         Kind(each["spec"]["group"], each["spec"]["names"]["kind"]): each["spec"]["names"]["plural"]
@@ -75,18 +82,19 @@ def test_the_server_may_read_what_facts_read_and_nothing_else():
         ("ClusterRole", "apiextensions.k8s.io", "customresourcedefinitions", ()): ["list", "watch"],
         ("ClusterRole", "", "configmaps", ("inferenceservice-config",)): ["get"],
         **{("ClusterRole", kind.group, f"{kind.kind.lower()}s", ()): ["get"] for kind in FETCHED - {CONFIG}},
+        **STRICTNESS,
+        ("Role", "events.k8s.io", "events", ()): ["create"],
     }
     assert CONFIG in FETCHED
     assert rights("modelgate-view", BLIND) == {}
 
 
-def test_with_policies_the_server_may_also_ask_what_these_may_ask_and_report_refused_ones_and_nothing_else():
+def test_with_policies_the_server_may_also_ask_what_these_may_ask_and_nothing_else():
     usual = rights("modelgate-view")
-    assert {key: verbs for key, verbs in rights("modelgate-view", POLICIES).items() if key not in usual} == {
-        ("ClusterRole", "", "namespaces", ()): ["get"],
+    assert {key: verbs for key, verbs in rights("modelgate-view", POLICIES).items() if verbs != usual.get(key)} == {
+        ("ClusterRole", "", "namespaces", ()): ["get", "list", "watch"],
         ("ClusterRole", "authorization.k8s.io", "subjectaccessreviews", ()): ["create"],
         ("ClusterRole", "rules.example", "limits", ()): ["get", "list"],
-        ("Role", "events.k8s.io", "events", ()): ["create"],
     }
     assert rights("modelgate", POLICIES) == rights("modelgate")
 
@@ -143,7 +151,7 @@ def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_eve
     kinds = {(each.group, name) for each in RULES.kinds() for name in (each.plural, f"{each.plural}/status")}
     every, fixed = ["create", "delete", "get", "list", "patch", "watch"], ["create", "delete", "get", "list", "watch"]
     assert {key: verbs for key, verbs in granted.items() if key[1:3] not in kinds} == {
-        **{key: verbs for key, verbs in rights("modelgate-view").items() if key[1:3] not in kinds},
+        **{key: verbs for key, verbs in rights("modelgate-view").items() if key[1:3] not in kinds and key[0] != "Role"},
         ("Role", "coordination.k8s.io", "leases", ()): ["create"],
         ("Role", "coordination.k8s.io", "leases", ("modelgate-reconciler",)): ["get", "update"],
         ("ClusterRole", "", "configmaps", ("inferenceservice-config",)): ["get", "list", "watch"],
@@ -211,6 +219,7 @@ TEAMS = f"reconciler.namespaces={json.dumps(PLACES)}"
 CLUSTER = "reconciler.clusterObjects=true"
 HOMELESS = {
     *("nodes", "storageclasses", "customresourcedefinitions", "clusterreports", "clusterpolicyreports"),
+    *("namespaces", "enforcements", "policyexceptions"),
     *("clusterservingruntimes", *(each.plural for each in RULES.kinds() if not each.namespaced)),
 }
 """What has no namespace."""
@@ -309,3 +318,23 @@ def test_everything_with_a_namespace_is_in_that_of_the_release():
 
 def test_without_the_reconciler_nothing_of_it_is_left():
     assert "reconciler" not in repr(rendered("reconciler.enabled=false"))
+
+
+def test_with_nodes_both_may_read_what_decides_whether_a_pod_can_run_and_nothing_else():
+    sets = ('gate.nodes="auto"', 'apis.aim={"enabled":false}')
+    plain, found = (rights("modelgate-view", *given) for given in (sets[1:], sets))
+    more = {key: verbs for key, verbs in found.items() if plain.get(key) != verbs}
+    assert more == {
+        ("ClusterRole", "", "nodes", ()): ["get", "list", "watch"],
+        ("ClusterRole", "", "configmaps", ("cluster-autoscaler-status",)): ["get"],
+        ("ClusterRole", "apiextensions.k8s.io", "customresourcedefinitions", ("nodepools.karpenter.sh",)): ["get"],
+        **{("ClusterRole", "", kind, ()): ["list"] for kind in ("limitranges", "resourcequotas")},
+        ("ClusterRole", "resource.k8s.io", "deviceclasses", ()): ["list"],
+        ("ClusterRole", "node.k8s.io", "runtimeclasses", ()): ["get"],
+        ("ClusterRole", "scheduling.k8s.io", "priorityclasses", ()): ["get"],
+        ("ClusterRole", "storage.k8s.io", "storageclasses", ()): ["get"],
+    }
+    off = rights("modelgate-view", *sets, "gate.fit=false")
+    assert off == plain
+    for key in more:
+        assert key in rights("modelgate-reconciler", *sets)

@@ -69,7 +69,6 @@ from tests.chart.helm import CHART, DEFINITIONS, NAMESPACE, ROOT, configurations
         ("commonLabels.a=1", "/commonLabels/a"),
         ("kinds[0].group=*", "group"),
         ("kinds[0].group=apps", "group"),
-        ("kinds[0].group=coordination.k8s.io", "group"),
         ("kinds[0].resources={*}", "resources"),
         ("kinds[0].resources={models/status}", "resources"),
         ("kinds[0].versions={*}", "versions"),

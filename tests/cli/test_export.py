@@ -4,12 +4,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from tests import crds
+from tests.crds import spec_schema
 from tests.policies.test_cases import files, read, target
+from tests.shared import ROOT
 from webhook import catalog
 from webhook.admission.decision import Request
 from webhook.admission.stamp import ANNOTATION
@@ -31,6 +35,7 @@ from webhook.vap.environments import admission_environment, with_variables
 
 CODE = re.compile(r"\b[A-Z]{2}[0-5]\d\d\b")
 BETA = "--feature-gates=MutatingAdmissionPolicy=true --runtime-config=admissionregistration.k8s.io/v1beta1=true"
+PACKS = [f"--policies={folder}" for folder in sorted((ROOT / "packs").iterdir())]
 STATIC = "--feature-gates=ManifestBasedAdmissionControlConfig=true"
 
 
@@ -103,7 +108,8 @@ def test_every_exported_policy_compiles_in_the_oldest_release(capsys: pytest.Cap
     """A new expression may use what the minor before the cluster's has; ``stored=False`` refuses all else."""
     before = (OLDEST[0], OLDEST[1] - 1)
     faults, count = [], 0
-    for item in exported(capsys, "policies", f"--profile={profile}", f"--kubernetes={Release(OLDEST)}"):
+    flags = [f"--profile={profile}", f"--kubernetes={Release(OLDEST)}", *PACKS]
+    for item in exported(capsys, "policies", *flags):
         types: dict[str, Type] = {}
         for source in expressions(item["spec"]):
             patches = "JSONPatch{" in source
@@ -115,7 +121,7 @@ def test_every_exported_policy_compiles_in_the_oldest_release(capsys: pytest.Cap
             count += 1
             types.update({each["name"]: DYN for each in item["spec"].get("variables", ())})
     assert faults == []
-    assert count > 250
+    assert count > 400
 
 
 def expressions(spec: dict[str, Any]) -> Iterator[str]:
@@ -204,7 +210,7 @@ def test_an_exported_crd_is_one_the_api_server_takes(capsys: pytest.CaptureFixtu
 
 
 def test_no_two_documents_of_the_whole_catalog_have_one_name(capsys: pytest.CaptureFixture[str]) -> None:
-    names = Counter((item["kind"], item["metadata"]["name"]) for item in exported(capsys, "policies"))
+    names = Counter((item["kind"], item["metadata"]["name"]) for item in exported(capsys, "policies", *PACKS))
     assert [name for name, count in names.items() if count > 1] == []
     assert ("ValidatingAdmissionPolicy", "ome-clusterbasemodel-warn.modelgate.dev") in names
 
@@ -311,3 +317,103 @@ def unstamped(obj: dict[str, Any]) -> dict[str, Any]:
     metadata = obj["metadata"]
     annotations = {key: value for key, value in metadata.get("annotations", {}).items() if key != ANNOTATION}
     return {**obj, "metadata": {**metadata, "annotations": annotations}}
+
+
+NUMBER = {"type": "integer"}
+SHARED_RULE = """\
+  - {code: AC201, at: spec.size, rule: self < 9, message: is too big; use less than 9, docs: Widgets are small.}
+"""
+MIXED_RULE = """\
+  - code: AC202
+    at: spec.size
+    when: has(object.spec.other)
+    rule: self in [object.spec.other, 3]
+    message: is neither other nor 3; write 3
+    docs: Both are sizes.
+"""
+OWN_RULE = """\
+  - {code: AC203, at: spec.extra, rule: self > 0, message: is too small; use 1, docs: x}
+"""
+
+
+def widgets(folder: Path, rules: str, *more: tuple[str, str], group: str = "acme.example") -> Path:
+    """A pack of a kind with two versions, of which the second has one field more; ``more`` are policies of versions."""
+    definition = crds.crd(group, "Widget", spec_schema(size=NUMBER, other=NUMBER))
+    (version,) = definition["spec"]["versions"]
+    later = {"openAPIV3Schema": spec_schema(size=NUMBER, other=NUMBER, extra=NUMBER)}
+    definition["spec"]["versions"].append({**version, "name": "v2", "storage": False, "schema": later})
+    (folder / "crds").mkdir(parents=True, exist_ok=True)
+    (folder / "crds" / f"widgets.{group}.yaml").write_text(yaml.safe_dump(definition))
+    head = "apiVersion: modelgate.dev/v1alpha1\nkind: Policy\nmetadata: {name: p}\nspec:\n"
+    for index, (versions, text) in enumerate([("v1, v2", rules), *more]):
+        target = f"  target: {{group: {group}, versions: [{versions}], kind: Widget}}\n  validations:\n"
+        (folder / f"{group}-{index}.yaml").write_text(f"{head}{target}{text}")
+    return folder
+
+
+def policies_of(found: list[Any]) -> dict[str, tuple[list[str], str]]:
+    """The versions of each exported policy, and how it matches others."""
+    policies = [each for each in found if not each["kind"].endswith("Binding")]
+    constraints = [(each["metadata"]["name"], each["spec"]["matchConstraints"]) for each in policies]
+    return {
+        name.removesuffix(".modelgate.dev"): (each["resourceRules"][0]["apiVersions"], each["matchPolicy"])
+        for name, each in constraints
+    }
+
+
+def test_versions_with_the_same_rules_share_a_policy_and_others_have_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    same = widgets(tmp_path / "same", SHARED_RULE)
+    assert policies_of(exported(capsys, "policies", "widget", f"--policies={same}")) == {
+        "same-widget-deny": (["v1", "v2"], "Equivalent")
+    }
+    more = widgets(tmp_path / "more", SHARED_RULE, ("v2", OWN_RULE))
+    assert policies_of(exported(capsys, "policies", "widget", f"--policies={more}")) == {
+        "more-widget-v1-deny": (["v1"], "Exact"),
+        "more-widget-v2-deny": (["v2"], "Exact"),
+    }
+    one = widgets(tmp_path / "one", SHARED_RULE)
+    text = (one / "acme.example-0.yaml").read_text()
+    (one / "acme.example-0.yaml").write_text(text.replace("v1, v2", "v2"))
+    found = policies_of(exported(capsys, "policies", "widget", f"--policies={one}"))
+    assert found == {"one-widget-deny": (["v2"], "Equivalent")}  # objects of v1 are converted for it
+
+
+def test_kinds_of_one_name_in_two_groups_have_policies_of_two_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = widgets(tmp_path / "acme", SHARED_RULE)
+    widgets(folder, SHARED_RULE.replace("AC201", "AC211"), group="acme.test")
+    found = exported(capsys, "policies", "widget", f"--policies={folder}")
+    assert list(policies_of(found)) == ["acme-widget-acme.example-deny", "acme-widget-acme.test-deny"]
+    load_native(found)
+
+
+def test_what_the_api_server_would_refuse_is_listed_with_its_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = widgets(tmp_path / "acme", SHARED_RULE + MIXED_RULE)
+    assert main(["export", "policies", "widget", f"--policies={folder}"]) == 0
+    printed = capsys.readouterr()
+    assert CODE.findall(printed.out) == ["AC201"]
+    reason = "expected type 'dyn' but found 'int'; it does not know the types of fields: write dyn(…) around each item"
+    assert (
+        f"Widget.v1.acme.example: not exported, because the API server would refuse it: AC202: {reason}" in printed.err
+    )
+    assert main(["pack", "check", str(folder)]) == 1
+    assert f"AC202: cannot be exported, because the API server would refuse it: {reason}" in capsys.readouterr().out
+    widgets(folder, SHARED_RULE + MIXED_RULE.replace("[object.spec.other, 3]", "[dyn(object.spec.other), dyn(3)]"))
+    assert main(["export", "policies", "widget", f"--policies={folder}"]) == 0
+    printed = capsys.readouterr()
+    assert sorted({*CODE.findall(printed.out)}) == ["AC201", "AC202"]
+    assert printed.err == ""
+
+
+def test_a_definition_is_exported_once_with_the_rules_of_all_versions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = widgets(tmp_path / "acme", SHARED_RULE, ("v2", OWN_RULE))
+    (definition,) = exported(capsys, "crd", "widget", f"--policies={folder}")
+    texts = {each["name"]: sorted(CODE.findall(str(each))) for each in definition["spec"]["versions"]}
+    assert texts == {"v1": ["AC201"], "v2": ["AC201", "AC203"]}

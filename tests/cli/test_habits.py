@@ -1,6 +1,8 @@
 """Habits of the command line: versions, aliases, misspelt names, exit codes, filters of `test`, and `explain`."""
 
+import argparse
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -11,6 +13,8 @@ from tests.cli.trees import GOOD, RUNTIMES
 from tests.shared import ROOT
 from webhook import cli
 from webhook.cli import COMMANDS, main
+from webhook.cli.shell.parser import Once
+from webhook.cli.shell.running import parser
 
 Capture = pytest.CaptureFixture[str]
 
@@ -35,9 +39,35 @@ def test_normalize_is_normalise(tmp_path: Path, capsys: Capture) -> None:
     assert capsys.readouterr().out == british != ""
 
 
+def flags(parser: argparse.ArgumentParser, command: str = "") -> Iterator[tuple[str, argparse.Action, str]]:
+    """Each option of each command, with what it does."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                yield from flags(below, f"{command} {name}".strip())
+        for option in action.option_strings:
+            yield option, action, command
+
+
+def test_an_option_that_repeats_in_one_command_repeats_in_each_or_is_refused_a_second_time() -> None:
+    options = list(flags(parser(set(COMMANDS))))
+    repeated = {option for option, action, _ in options if isinstance(action, argparse._AppendAction)}
+    assert {"--policies", "--view", "--kind"} <= repeated
+    lost = [
+        (option, command)
+        for option, action, command in options
+        if option in repeated or (action.type is Path and option != "--help")
+        if not isinstance(action, argparse._AppendAction | Once)
+    ]
+    assert lost == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["serve", "--view", "none", "--view", "live"], "--view is given twice: none and live"),
+        (["check", "--config", "a", "--config", "b", "-"], "--config is given twice: a and b"),
+        (["test", "--kind", "Model", "--kind", "Runtime"], "--kind is given twice: Model and Runtime"),
         (["chek"], "did you mean check?"),
         (["check", "--veiw", "x", "-"], "did you mean --view"),
         (["check", "-o", "sariff", "-"], "did you mean sarif?"),

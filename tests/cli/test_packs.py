@@ -1,6 +1,7 @@
 """A folder of one's own adds its kinds and rules to the built-in ones, in every command."""
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -278,3 +279,24 @@ def test_every_code_of_a_built_in_pack_has_the_page_of_its_api() -> None:
         (api, rule_page(f"{letters}201", "")) for api, pack in catalog.load().packs.items() for letters in pack.codes
     }
     assert pages == {(api, f"docs/rules/{api}.md") for api in catalog.load().packs}
+
+
+def test_the_digest_is_of_what_packs_say_not_of_how_they_are_given(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = folder / "packs"
+    acme, other = folder / "acme", folder / "other"
+    shutil.copytree(acme, other)
+    for file in other.rglob("*.yaml"):
+        text = file.read_text().replace("acme.example.com", "other.example.com").replace("AC", "OT")
+        file.write_text(text.replace("name: acme", "name: other"))
+    digests = {catalog.load(packs=packs).digest for packs in ([folder], [acme, other], [other, acme])}
+    assert len(digests) == 1
+    alone = catalog.load(packs=[acme]).digest
+    assert alone not in digests
+    monkeypatch.chdir(acme)
+    assert catalog.load(packs=[Path()]).digest == alone
+    monkeypatch.chdir(acme / "crds")
+    assert catalog.load(packs=[Path("..")]).digest == alone
+    (acme / "widget.yaml").write_text((acme / "widget.yaml").read_text() + "# another text\n")
+    assert catalog.load(packs=[acme]).digest != alone

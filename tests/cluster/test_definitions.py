@@ -39,7 +39,22 @@ def test_a_refusal_changes_nothing(server):
     server.put("customresourcedefinitions", definition("as.example.com", scope="Cluster"))
     definitions = Definitions(Reader(server.client()))
     definitions.refresh(NAMES, 5)
-    server.fail("GET", "bs.example.com", 403)
-    with pytest.raises(ApiError, match="403"):
-        definitions.refresh(NAMES, 5)
-    assert list(definitions.documents()) == [{"spec": {"scope": "Cluster"}}]
+    for where, status, times in (("bs.example.com", 500, 1), ("example.com", 403, len(NAMES))):
+        server.fail("GET", where, status, times=times)
+        with pytest.raises(ApiError, match=str(status)):
+            definitions.refresh(NAMES, 5)
+        assert list(definitions.documents()) == [{"spec": {"scope": "Cluster"}}]
+
+
+def test_one_that_may_not_be_read_is_named_and_the_others_are_read(server):
+    for name in NAMES:
+        server.put("customresourcedefinitions", definition(name, scope="Cluster"))
+    definitions = Definitions(Reader(server.client()))
+    server.fail("GET", "bs.example.com", 403, "no rights")
+    assert definitions.refresh(NAMES, 5)
+    assert len(list(definitions.documents())) == len(NAMES) - 1
+    assert definitions.trouble.startswith("the installed definitions of bs.example.com cannot be read: 403")
+    assert "bs.example.com" in definitions.installed  # it may be: the rules of its kinds are compiled
+    assert definitions.refresh(NAMES, 5)
+    assert definitions.trouble == ""
+    assert len(list(definitions.documents())) == len(NAMES)

@@ -28,7 +28,10 @@ METADATA = {"name": "a", "labels": {"l": "1"}, "annotations": {"b": "c"}}
             {"spec": {"x": 1}, "status": {"images": ["many"]}},
         ),
         (APIResource("a.example", "v1", "nodes", "Node"), {"spec": {"x": 1}, "status": {"images": ["many"]}}),
-        (APIResource("", "v1", "nodes", "Node"), {}),
+        (
+            APIResource("", "v1", "nodes", "Node"),
+            {"spec": {"taints": None, "unschedulable": None}, "status": {"allocatable": None}},
+        ),
     ],
     ids=["an object", "a Node of another group", "a node"],
 )

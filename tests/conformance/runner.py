@@ -19,6 +19,8 @@ import yaml
 
 from tests.conformance import objects, pods
 from tests.conformance.children import children_cases, is_children
+from tests.conformance.fit_ops import fit_cases, is_fit
+from tests.conformance.scheduler_ops import is_scheduler, scheduler_cases
 from tests.conformance.tables import read
 from tests.conformance.upstream import upstream_cases
 from tests.conformance.upstream_llmkube import is_llmkube, llmkube_cases
@@ -66,6 +68,10 @@ def read_cases(path: Path) -> list[dict[str, Any]]:
         return pods.pods_cases(document)
     if document.get("format") == objects.FORMAT:
         return objects.objects_cases(document)
+    if is_fit(document):
+        return fit_cases(document)
+    if is_scheduler(document):
+        return scheduler_cases(document)
     return upstream_cases(document) if "groups" in document else document["cases"]
 
 

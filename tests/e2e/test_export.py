@@ -25,12 +25,13 @@ from tests.e2e.processes import wait_until
 from tests.e2e.programs import modelgate
 from tests.e2e.recipes import KUBERNETES
 from tests.policies.test_cases import files, read, target
-from tests.shared import SHARED
+from tests.shared import ROOT, SHARED
 from webhook.admission.stamp import UNSTAMPED
 from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import run as run_case
 from webhook.engine import POD_CODES
 from webhook.engine.filling.defaulting import QUANTITY
+from webhook.library.apiserver import read_definitions
 from webhook.manifests import documents
 from webhook.policy.export import left_out
 from webhook.schema import CRD, load_crd
@@ -248,6 +249,22 @@ def run_export(*arguments: str) -> list[Object]:
     done = subprocess.run(modelgate("export", *arguments), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return list(yaml.load_all(done.stdout, Loader=yaml.CSafeLoader))
+
+
+@NEEDS_1_36
+def test_the_policies_of_packs_are_taken_too(plane, gate):
+    """Each name once: with ``create``, a second document of a name is refused."""
+    packs = sorted((ROOT / "packs").iterdir())
+    exported = run_export("policies", f"--profile={PROFILE}", *[f"--policies={folder}" for folder in packs])
+    definitions_of_packs = [each for folder in packs for each in read_definitions([folder / "crds"])]
+    with gate.absent():
+        plane.kubectl.send_all("create", [each.value for each in definitions_of_packs])
+        try:
+            with installed(plane.kubectl, exported):
+                assert type_warnings(plane.kubectl, exported) == {}
+        finally:
+            for each in definitions_of_packs:
+                plane.kubectl("delete", "crd", each.value["metadata"]["name"])
 
 
 def test_exported_crds_are_accepted_and_enforced(plane, gate, client, loaded, asked):

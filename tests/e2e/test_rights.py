@@ -224,7 +224,7 @@ ROWS = [
     Row(
         VIEW,
         ("create events.events.k8s.io",),
-        "where there are policies: an Event is words for people; no program of Modelgate reads one",
+        "an Event is words for people; no program of Modelgate reads one",
         (
             ("an Event beside the gate", CREATE, event(NAMESPACE), ""),
             ("an Event elsewhere", (*CREATE, "--namespace=kube-system"), event("kube-system"), FORBIDDEN),

@@ -10,7 +10,7 @@ from http.client import RemoteDisconnected
 import pytest
 
 from tests.e2e.client import Client, connected
-from tests.e2e.gate import NAME, PROFILE, STAMP
+from tests.e2e.gate import NAME, STAMP
 from tests.e2e.kubectl import Object
 from tests.e2e.models import FINALIZER, model
 from tests.e2e.processes import wait_until
@@ -19,7 +19,7 @@ from webhook.admission.stamp import Stamp
 pytestmark = pytest.mark.usefixtures("gate")
 
 MODELS = "/apis/inference.llmkube.dev/v1alpha1/namespaces/{}/models"
-FALSE = Stamp("0" * 64, "0" * 16, {"spec.source": "https://example.com/models/llama-3.1-8b.Q4_K_M.gguf"}, PROFILE)
+FALSE = Stamp("0" * 64, "0" * 16, {"spec.source": "https://example.com/models/llama-3.1-8b.Q4_K_M.gguf"})
 DERIVED = "devic.es/dri-render"
 FORCED = ("--server-side", "--force-conflicts", "--field-manager=forger")
 MERGE = {"Content-Type": "application/merge-patch+json"}
@@ -39,7 +39,7 @@ def models(kubectl) -> str:
 
 def forged(obj: Object, text: str | None = None) -> Object:
     """The object with a stamp that a user wrote: this text, or one that fits the specification."""
-    stamp = Stamp.of(obj, FALSE.catalog, FALSE.defaulted, PROFILE).encode()
+    stamp = Stamp.of(obj, FALSE.catalog, FALSE.defaulted).encode()
     metadata = {**obj["metadata"], "annotations": {STAMP: stamp if text is None else text}}
     return {**obj, "metadata": metadata}
 

@@ -32,9 +32,9 @@ def request(obj, old=None):
     return Request(MODEL, "models", "UPDATE" if old else "CREATE", obj, old, uid="u", name="m", namespace="default")
 
 
-def forged(obj, defaulted=None, profile="strict", digest=LOADED.digest):
+def forged(obj, defaulted=None, digest=LOADED.digest):
     """The object with a stamp that fits its specification, written by hand."""
-    text = Stamp.of(obj, digest, defaulted or {}, profile).encode()
+    text = Stamp.of(obj, digest, defaulted or {}).encode()
     return {**obj, "metadata": {**obj["metadata"], "annotations": {ANNOTATION: text}}}
 
 
@@ -74,7 +74,7 @@ def test_a_forged_stamp_on_an_object_without_defaults_is_refused_under_strict():
 
 @pytest.mark.parametrize("profile", [Profile.STANDARD, Profile.AUDIT])
 def test_a_forged_stamp_is_warned_of_otherwise(profile):
-    decision = validated(forged(model(), profile=profile), options=Options(profile=profile))
+    decision = validated(forged(model()), options=Options(profile=profile))
     assert decision.allowed
     assert "defaults are missing" in on_stamp(decision.warnings)[0]
 
@@ -119,7 +119,7 @@ def test_a_stamp_that_calls_an_object_valid_is_refused_if_a_default_of_it_is_too
     exactly = LOADED.with_kind(replace(known, policy=replace(known.policy)))  # without functions
     monkeypatch.setattr("webhook.engine.review.OBJECT_BUDGET", 1)
     options = Options(profile=Profile.STANDARD)
-    decision = engine.validate(request(forged(obj, profile="standard")), exactly, VIEW, options)
+    decision = engine.validate(request(forged(obj)), exactly, VIEW, options)
     assert "defaults are missing" in on_stamp(decision.warnings)[0]
 
 
@@ -143,17 +143,22 @@ def test_a_stamp_that_matches_nothing_states_nothing():
     assert on_stamp(validated(obj).causes) == []
 
 
-def test_a_stamp_of_another_profile_or_catalog_is_only_warned_of_because_replicas_differ_during_a_rollout():
-    whole = mutated(model())
-    for other in (forged(whole, profile="audit"), forged(whole, digest="older")):
-        decision = validated(other)
-        assert decision.allowed
-        assert len(on_stamp(decision.warnings)) == 1
+def test_a_stamp_of_another_catalog_is_only_warned_of_because_replicas_differ_during_a_rollout():
+    decision = validated(forged(mutated(model()), digest="older"))
+    assert decision.allowed
+    assert len(on_stamp(decision.warnings)) == 1
 
 
-def test_the_profile_is_part_of_the_stamp():
-    assert Stamp.read(mutated(model(), options=Options(profile=Profile.AUDIT))).profile == "audit"
-    assert mutated(model()) != mutated(model(), options=Options(profile=Profile.AUDIT))
+def test_the_stamp_is_the_same_under_every_profile():
+    assert len({str(mutated(model(), options=Options(profile=each))) for each in Profile}) == 1
+
+
+def test_a_stamp_of_a_gate_that_wrote_the_profile_is_as_good_as_one_without():
+    old = mutated(model())
+    text = old["metadata"]["annotations"][ANNOTATION]
+    old["metadata"]["annotations"][ANNOTATION] = text.replace('"spec":', '"profile":"audit","spec":')
+    assert is_stamped(old)
+    assert on_stamp((*validated(old).causes, *validated(old).warnings)) == []
 
 
 def test_a_forged_stamp_on_an_object_that_is_too_large_to_be_judged_is_refused_with_it_or_warned_of():
@@ -188,12 +193,12 @@ ODD_STAMPS = {
     "200 KB": "x" * 200_000,
     "nested lists": "[" * 100_000,
     "nested objects": '{"a":' * 40_000 + "1" + "}" * 40_000,
-    "NUL": '{"catalog":"\\u0000","defaulted":{"spec.format":"gguf"},"profile":"","spec":""}',
+    "NUL": '{"catalog":"\\u0000","defaulted":{"spec.format":"gguf"},"spec":""}',
     "a raw NUL": "\0",
-    "twice": '{"catalog":"a","catalog":"b","defaulted":{},"profile":"","spec":""}',
-    "odd paths": '{"catalog":"","defaulted":{"":1,"spec":{},"metadata.annotations":{}},"profile":"","spec":""}',
-    "no record": '{"catalog":"","defaulted":[],"profile":"","spec":""}',
-    "a lone surrogate": '{"catalog":"\\ud800","defaulted":{},"profile":"","spec":""}',
+    "twice": '{"catalog":"a","catalog":"b","defaulted":{},"spec":""}',
+    "odd paths": '{"catalog":"","defaulted":{"":1,"spec":{},"metadata.annotations":{}},"spec":""}',
+    "no record": '{"catalog":"","defaulted":[],"spec":""}',
+    "a lone surrogate": '{"catalog":"\\ud800","defaulted":{},"spec":""}',
 }
 
 

@@ -11,6 +11,7 @@ from webhook.admission.decision import GroupVersionKind
 from webhook.cli import cases
 from webhook.cluster import Kind, MemoryView
 from webhook.facts import WATCHED
+from webhook.facts.fit import FIT_FETCHED, FIT_WATCHED
 from webhook.manifests import documents
 
 ROOT = Path(__file__).resolve().parents[2] / "policies"
@@ -59,8 +60,8 @@ def asked() -> type[Recording]:
 def test_no_fact_reads_what_is_not_declared(asked: type[Recording]) -> None:
     policies = (known.policy for known in catalog.load().kinds.values())
     referenced = {Kind(each.group, each.kind) for policy in policies for each in policy.references}
-    assert asked.by_name - WATCHED - FETCHED - referenced == set()
-    assert asked.listed - WATCHED == set()
+    assert asked.by_name - WATCHED - FETCHED - FIT_FETCHED - referenced == set()
+    assert asked.listed - WATCHED - FIT_WATCHED - FIT_FETCHED == set()
 
 
 def test_nothing_is_watched_that_no_case_reads(asked: type[Recording]) -> None:

@@ -274,3 +274,18 @@ def test_an_expression_is_parsed_and_typed_once_and_its_tree_kept_until_the_func
     programs = [expression.program for expression in (policy.variables["spec"], *policy.validations[0].conditions)]
     assert [program.evaluate_exactly.origin.kept for program in programs] == [None, None]
     assert [type(program.tree()) for program in programs] == [Select, Call]
+
+
+def test_the_stored_object_has_the_type_of_the_new_one_when_a_rule_is_checked() -> None:
+    typo = "oldObject != null && oldObject.spec.?formt.orValue('') == ''"
+    (problem,) = problems(
+        f'  validations:\n  - {{code: XX201, at: spec.source, rule: "{typo}", message: m, docs: d}}\n'
+    )
+    assert problem.startswith("p.yaml:7: spec.validations[0].rule: undefined field 'formt'")
+    mixed = "oldObject == null || self in [oldObject.spec.source, 'a']"
+    (problem,) = problems(
+        f'  validations:\n  - {{code: XX201, at: spec.source, rule: "{mixed}", message: m, docs: d}}\n'
+    )
+    assert problem.endswith("what is read of oldObject has no type: write dyn(…) around each item of the list")
+    right = "oldObject == null || self in [dyn(oldObject.spec.source), dyn('a')]"
+    compiled(f'  validations:\n  - {{code: XX201, at: spec.source, rule: "{right}", message: m, docs: d}}\n')

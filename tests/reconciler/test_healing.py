@@ -7,7 +7,7 @@ import pytest
 from reconciler.say.conditions import timestamp
 from tests.reconciler.looping import ASK, BAD, CONDITION, stamped, stored
 from tests.reconciler.models import NOW, model
-from tests.reconciler.world import Gate, World, rules
+from tests.reconciler.world import Gate, World, older, rules
 from webhook.admission.stamp import ANNOTATION, Stamp
 
 
@@ -82,10 +82,10 @@ def test_a_stamp_that_does_not_match_counts_as_absent(world):
 
 def forged(world):
     obj = model()
-    stamp = Stamp.of(obj, world.rules.catalog.digest, {}, "strict")
+    stamp = Stamp.of(obj, world.rules.catalog.digest, {})
     obj["metadata"]["annotations"] = {ANNOTATION: stamp.encode()}
     obj["spec"]["hardware"] = {"gpu": {"enabled": True, "vendor": "amd", "runtime": "vulkan", "count": 1}}
-    obj["metadata"]["annotations"] = {ANNOTATION: Stamp.of(obj, world.rules.catalog.digest, {}, "strict").encode()}
+    obj["metadata"]["annotations"] = {ANNOTATION: Stamp.of(obj, world.rules.catalog.digest, {}).encode()}
     return obj
 
 
@@ -106,7 +106,7 @@ def test_a_forged_stamp_is_not_believed_while_the_gate_is_missed(world):
 
 def test_a_bad_object_with_a_forged_stamp_is_refused(world):
     obj = model(**BAD)
-    obj["metadata"]["annotations"] = {ANNOTATION: Stamp.of(obj, world.rules.catalog.digest, {}, "strict").encode()}
+    obj["metadata"]["annotations"] = {ANNOTATION: Stamp.of(obj, world.rules.catalog.digest, {}).encode()}
     world.server.put("models", obj)
     world.reconcile()
     assert world.verdict() == ("False", "Refused")
@@ -115,25 +115,37 @@ def test_a_bad_object_with_a_forged_stamp_is_refused(world):
 
 def test_stamps_of_other_rules_are_made_anew_at_a_pace(world):
     for number in range(50):
-        stored(World(world.server, world.time, by=rules("standard")), model(f"m{number}"))
+        stored(World(world.server, world.time, by=older(world.rules)), model(f"m{number}"))
     world.reconcile()
-    profiles = [Stamp.read(each).profile for each in world.server.all("models")]
-    assert profiles.count("strict") == 20
+    assert catalogs(world).count(world.rules.catalog.digest) == 20
     world.time.seconds += 1
     world.reconcile()
-    assert [Stamp.read(each).profile for each in world.server.all("models")].count("strict") == 40
+    assert catalogs(world).count(world.rules.catalog.digest) == 40
     world.time.seconds += 1
     world.reconcile()
-    assert {Stamp.read(each).profile for each in world.server.all("models")} == {"strict"}
+    assert set(catalogs(world)) == {world.rules.catalog.digest}
     assert all(each["status"]["conditions"][0]["reason"] == "Stamped" for each in world.server.all("models"))
 
 
+def catalogs(world):
+    """The catalogs that the stamps of all Models name."""
+    return [Stamp.read(each).catalog for each in world.server.all("models")]
+
+
+def test_another_profile_makes_no_stamp_anew(world):
+    stored(World(world.server, world.time, by=rules("standard")), model())
+    before = world.obj()["metadata"]["annotations"]
+    world.reconcile()
+    assert world.obj()["metadata"]["annotations"] == before
+    assert world.server.dry_runs == []
+
+
 def test_a_gate_with_other_rules_is_named_and_asked_again(world):
-    world.server.admission = Gate(rules("standard"), world.view)
+    world.server.admission = Gate(older(world.rules), world.view)
     world.server.put("models", model())
     world.reconcile()
     assert world.verdict() == ("False", "Outdated")
-    assert "profile standard" in world.condition()["message"]
+    assert f"by rules {older(world.rules).catalog.digest}" in world.condition()["message"]
     world.server.admission = Gate(world.rules, world.view)
     world.wait_of(5)
     assert world.verdict() == ("True", "Stamped")

@@ -32,6 +32,11 @@ def rules(profile: str = "standard") -> Ruling:
     return audit.load(profile, DEFAULT_SETTINGS)
 
 
+def older(by: Ruling) -> Ruling:
+    """The same rules, as those of another catalog."""
+    return replace(by, catalog=replace(by.catalog, rules="older"))
+
+
 class Gate:
     """The real engine as the admission of a server."""
 

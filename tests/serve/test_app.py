@@ -173,6 +173,44 @@ def test_user_supplied_names_cannot_forge_log_lines(
     assert not any(control in each for each in shown for control in "\n\x1b\u2028")
 
 
+def unread(client: TestClient) -> tuple[list[str], int]:
+    """The lines of readiness about kinds without rules, and how many kinds the metric has."""
+    lines = [line for line in client.get("/readyz").text.splitlines() if "allowed unread" in line]
+    return lines, client.get("/metrics").text.count("modelgate_kind_without_rules{")
+
+
+def test_a_kind_without_rules_is_said_once_until_other_rules_count(
+    gate: Gate, client: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert unread(client) == ([], 0)
+    for call in ("mutate", "validate", "validate"):
+        assert client.post(f"/{call}", json=a_review()).json()["response"]["allowed"]
+    remedy = "nothing has rules for it; give its pack by --policies, or take it out of the webhooks"
+    text = f"called for Deployment.v1.apps, which is allowed unread: {remedy}"
+    assert unread(client) == ([text], 1)
+    assert [each.getMessage() for each in caplog.records if "unread" in each.getMessage()] == [text]
+    client.post("/validate", json=a_review(subResource="scale"))
+    for number in range(40):
+        kind = {"group": "apps", "version": "v1", "kind": f"Kind{number}" + "x" * 400}
+        client.post("/validate", json=a_review(kind=kind, object={**DEPLOYMENT, "kind": kind["kind"]}))
+    lines, count = unread(client)
+    assert (len(lines), count) == (20, 20)
+    assert all(len(line) < 400 for line in lines)
+    gate.use(Catalog(Kinds({}), "another"))
+    assert unread(client) == ([], 0)
+
+
+def test_a_version_without_rules_is_said(loaded: Catalog) -> None:
+    gate = Gate(catalog=loaded)
+    with TestClient(application(gate)) as client:
+        api = {"group": "inference.llmkube.dev", "version": "v2"}
+        obj = {"apiVersion": "inference.llmkube.dev/v2", "kind": "Model", "metadata": {"name": "web"}, "spec": {}}
+        changes = {"kind": {**api, "kind": "Model"}, "resource": {**api, "resource": "models"}, "object": obj}
+        client.post("/validate", json=a_review(**changes))
+        (line,), _ = unread(client)
+    assert "called for Model.v2.inference.llmkube.dev, which is allowed unread: only v1alpha1 of it has rules" in line
+
+
 def test_requests_are_counted_by_outcome(client: TestClient) -> None:
     client.post("/validate", json=a_review())
     post(client, b"{")

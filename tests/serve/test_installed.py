@@ -175,9 +175,30 @@ def test_the_gate_is_not_ready_before_the_first_look(gate, installed, server):
     assert ready(gate)[0] == 200
 
 
+def names(gate: Gate) -> int:
+    """How many definitions a look asks for."""
+    return sum(map(len, gate.state.definition_names()))
+
+
+def test_without_the_right_to_read_one_the_others_count_and_it_is_named(gate, installed, server, caplog):
+    caplog.set_level(logging.WARNING, "modelgate")
+    put(server, with_prefetch)
+    other = "openmodels.llmaz.io"
+    assert other in gate.state.definition_names()[0]
+    server.fail("GET", other, 403, "no rights", times=2)
+    installed.look()
+    installed.look()
+    assert verdict(gate, LATER)
+    assert f"ok, but the installed definitions of {other} cannot be read: 403" in ready(gate)[1]
+    (message,) = (each.getMessage() for each in caplog.records if "cannot be read" in each.getMessage())
+    assert message.endswith("; Modelgate judges these kinds by its own")
+    installed.look()
+    assert "cannot be read" not in ready(gate)[1]
+
+
 def test_without_the_right_to_read_them_the_gate_judges_by_its_own_and_says_so(gate, installed, server, loaded, caplog):
     caplog.set_level(logging.WARNING, "modelgate")
-    server.fail("GET", "customresourcedefinitions", 403, "no rights", times=2)
+    server.fail("GET", "customresourcedefinitions", 403, "no rights", times=2 * names(gate))
     installed.look()
     installed.look()
     status, text = ready(gate)
@@ -290,8 +311,8 @@ def test_only_the_rules_of_kinds_that_are_installed_are_compiled(server, loaded,
 
 
 def test_if_it_is_not_known_what_is_installed_the_rules_of_all_kinds_are_compiled(server, loaded):
-    server.fail("GET", "customresourcedefinitions", 403, "no rights")
     gate, every_kind, settled = Gate(catalog=fresh(loaded)), {gvk.kind for gvk in loaded.kinds}, []
+    server.fail("GET", "customresourcedefinitions", 403, "no rights", times=names(gate))
     InstalledDefinitions(gate, lambda: Reader(server.client()), lambda: settled.append(compiled(gate))).look()
     assert settled == [every_kind]
     gate.use(fresh(loaded))

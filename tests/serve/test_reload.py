@@ -9,6 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.bench.objects import body, sized
+from tests.crds import crd_text
 from tests.serve.conftest import Served, asked_all_the_time, until
 from tests.serve.test_app import a_review
 from webhook.admission.errors import CatalogError
@@ -148,6 +149,42 @@ def test_a_gate_does_not_start_with_a_broken_set(folder: Path) -> None:
     with_rule(folder, "LK901", "LK901")
     with pytest.raises(CatalogError, match="LK901"):
         loaded(folder)
+
+
+def pack_of(folder: Path, group: str, letters: str) -> Path:
+    """A folder of one kind, Widget of the group, with one rule that fires always."""
+    (folder / "crds").mkdir(parents=True)
+    (folder / "crds" / "widgets.yaml").write_text(
+        crd_text(group, "Widget", "{type: object, properties: {spec: {type: object}}}")
+    )
+    head = f"apiVersion: modelgate.dev/v1alpha1\nkind: Policy\nmetadata: {{name: {folder.name}}}\nspec:\n"
+    target = f"  target: {{group: {group}, versions: [v1], kind: Widget}}\n  validations:\n"
+    rule = f"  - {{code: {letters}301, at: spec, rule: 'false', message: always, action: Warn, docs: For a test.}}\n"
+    (folder / "widget.yaml").write_text(head + target + rule)
+    return folder
+
+
+def test_the_packs_of_all_folders_are_in_use_and_a_change_of_each_is_taken(tmp_path: Path, folder: Path) -> None:
+    one, two = pack_of(tmp_path / "one", "one.example", "XA"), pack_of(tmp_path / "two", "two.example", "XB")
+    for root in (None, folder):
+        gate = Gate()
+        reloader = rules(gate, root, [one, two])
+        reloader.load()
+        assert gate.state.catalog is not None
+        assert {"one.example", "two.example", "inference.llmkube.dev"} <= {
+            gvk.group for gvk in gate.state.catalog.kinds
+        }
+    for pack in (one, two):
+        (pack / "widget.yaml").write_text((pack / "widget.yaml").read_text().replace("301", "302"))
+        for _ in range(2):
+            reloader.refresh()
+    assert gate.state.catalog is not None
+    codes = {code for known in gate.state.catalog.kinds.values() for code in known.policy.codes}
+    assert {"XA302", "XB302"} <= codes
+    (two / "widget.yaml").write_text("kind: [")
+    for _ in range(2):
+        reloader.refresh()
+    assert f"the new rules in {folder} and {one} and {two} are not used" in gate.readiness.refused
 
 
 def test_a_gate_that_starts_with_a_broken_set_is_not_ready_says_why_and_takes_up_the_repaired_one(folder: Path) -> None:

@@ -10,6 +10,9 @@ from webhook.facts.settings import DEFAULT_SETTINGS, Behaviour
 from webhook.policy import Profile
 from webhook.serve.settings import Settings
 
+OF_A_GATE = replace(DEFAULT_SETTINGS, nodes="off")
+"""A gate watches nodes only if it is told to."""
+
 
 def test_flags_come_before_the_environment() -> None:
     environment = {"MODELGATE_LISTEN_PORT": "1", "MODELGATE_TLS_DIR": "/tls", "MODELGATE_PROFILE": "strict"}
@@ -31,7 +34,8 @@ def test_every_mistake_is_named_at_once() -> None:
 def test_where_an_api_has_more_than_one_right_answer_each_choice_is_a_setting() -> None:
     environment = {"MODELGATE_TLS_DIR": "/t", "MODELGATE_OME": "doc-era", "MODELGATE_OME_MIGRATION": "false"}
     facts = Settings.of({"ome": "upstream-head", "aim_auto_selection": True}, environment).facts
-    assert facts == replace(DEFAULT_SETTINGS, ome=Behaviour.UPSTREAM_HEAD, ome_migration=False, aim_auto_selection=True)
+    assert facts == replace(OF_A_GATE, ome=Behaviour.UPSTREAM_HEAD, ome_migration=False, aim_auto_selection=True)
+    assert Settings.of({"nodes": "fixed"}, environment).facts.nodes == "fixed"
 
 
 def test_a_choice_that_there_is_not_is_refused_with_those_there_are() -> None:
@@ -51,9 +55,9 @@ def test_a_choice_that_there_is_not_is_refused_with_those_there_are() -> None:
 def test_settings_of_operators_are_those_of_flags_or_of_one_variable() -> None:
     environment = {"MODELGATE_TLS_DIR": "/t", "MODELGATE_OPERATORS": "llmkube.hostPathRoots=/a,/b; ome.namespace=o"}
     found = Settings.of({}, environment).facts
-    assert found == replace(DEFAULT_SETTINGS, ome_namespace="o", operators=(("llmkube.hostPathRoots", "/a,/b"),))
+    assert found == replace(OF_A_GATE, ome_namespace="o", operators=(("llmkube.hostPathRoots", "/a,/b"),))
     assert Settings.of({"operators": ["llmkube.defaultFSGroup=0"]}, environment).facts == replace(
-        DEFAULT_SETTINGS, operators=(("llmkube.defaultFSGroup", "0"),)
+        OF_A_GATE, operators=(("llmkube.defaultFSGroup", "0"),)
     )
     with pytest.raises(SettingsError, match=r"--set \(MODELGATE_OPERATORS\): 'nothing' sets nothing"):
         Settings.of({}, {**environment, "MODELGATE_OPERATORS": "nothing"})
@@ -97,3 +101,10 @@ def test_names_in_a_variable_are_separated_by_commas() -> None:
 def test_health_cannot_have_the_port_of_the_webhooks() -> None:
     with pytest.raises(SettingsError, match="must differ from --port"):
         Settings.of({"health_port": 9443}, {"MODELGATE_TLS_DIR": "/t"})
+
+
+def test_folders_of_rules_are_all_that_are_given() -> None:
+    environment = {"MODELGATE_TLS_DIR": "/t", "MODELGATE_POLICIES": "/a,/b"}
+    assert Settings.of({}, environment).policies == (Path("/a"), Path("/b"))
+    assert Settings.of({"policies": [Path("/c"), Path("/d")]}, environment).policies == (Path("/c"), Path("/d"))
+    assert Settings.of({}, {"MODELGATE_TLS_DIR": "/t"}).policies == ()

@@ -164,6 +164,17 @@ def labels(causes: Sequence[Cause], warnings: Sequence[Warn]) -> list[str]:
     return rules
 
 
+class Muted(NamedTuple):
+    """A finding that its user does not get: ``action`` is ``audit``, ``off`` or, for a PolicyException, ``except``.
+
+    ``by`` is the name of the Enforcement or the PolicyException.
+    """
+
+    finding: Warn
+    action: str
+    by: str
+
+
 class Default(NamedTuple):
     """One leaf that was filled in, changed to follow its inputs, or removed.
 
@@ -184,7 +195,7 @@ class Decision:
 
     ``object`` is the normalised object of a mutation (the request's own object, by identity, if nothing changed).
     ``allowed`` is False exactly if ``causes`` is not empty. ``patch`` is the JSON Patch from the request's object to
-    ``object``, None if it is to be computed.
+    ``object``, None if it is to be computed. ``muted`` are further findings, which the user does not get.
     """
 
     object: dict[str, Any] | None
@@ -193,6 +204,7 @@ class Decision:
     defaults: tuple[Default, ...] = ()
     audit: dict[str, str] = field(default_factory=dict)
     patch: bytes | None = field(default=None, compare=False, repr=False)
+    muted: tuple[Muted, ...] = ()
 
     @property
     def allowed(self) -> bool:

@@ -1,11 +1,12 @@
 """The ``modelgate.dev/normalised`` annotation: a verifiable record of what was admitted.
 
     modelgate.dev/normalised:
-      {"catalog":"<digest>","defaulted":{"spec.format":"gguf"},"profile":"strict","spec":"<sha256, hex>"}
+      {"catalog":"<digest>","defaulted":{"spec.format":"gguf"},"spec":"<sha256, hex>"}
 
 The hash covers what a user specifies: ``spec``, or, for a kind with other top-level fields, everything except
 apiVersion, kind, metadata and status. A stamp has no key: it states something, and proves nothing. ``engine.validate``
-checks the statement of a new stamp, and the reconciler that of a stored one.
+checks the statement of a new stamp, and the reconciler that of a stored one. How strict the gate was is not part of it,
+so that a change of that makes no stamp outdated; stamps of older gates also have a ``profile``, which nothing reads.
 """
 
 from __future__ import annotations
@@ -44,30 +45,29 @@ class Stamp:
 
     ``spec`` is the SHA-256 (64 lowercase hex digits) of the canonical specification, "" for an object that only
     ratcheting admits; ``catalog`` is the digest of the rules; ``defaulted`` maps dotted paths to the values that the
-    rules filled in; ``profile`` is the strictness under which the object was judged.
+    rules filled in.
     """
 
     spec: str
     catalog: str
     defaulted: dict[str, Any]
-    profile: str = ""
 
     @classmethod
-    def of(cls, obj: Mapping[str, Any], catalog_digest: str, defaulted: Mapping[str, Any], profile: str = "") -> Stamp:
+    def of(cls, obj: Mapping[str, Any], catalog_digest: str, defaulted: Mapping[str, Any]) -> Stamp:
         """The stamp of an object."""
-        return cls(_digest(obj), catalog_digest, dict(defaulted), profile)
+        return cls(_digest(obj), catalog_digest, dict(defaulted))
 
     @classmethod
-    def of_tolerated(cls, catalog_digest: str, defaulted: Mapping[str, Any], profile: str = "") -> Stamp:
+    def of_tolerated(cls, catalog_digest: str, defaulted: Mapping[str, Any]) -> Stamp:
         """The stamp of an invalid object that only ratcheting admits: it matches no specification."""
-        return cls("", catalog_digest, dict(defaulted), profile)
+        return cls("", catalog_digest, dict(defaulted))
 
     @classmethod
     def read(cls, obj: Mapping[str, Any]) -> Stamp | None:
         """The stamp of an object, or None. It never raises, because users can write annotations."""
         try:
             content = orjson.loads(obj["metadata"]["annotations"][ANNOTATION])
-            stamp = cls(content["spec"], content["catalog"], content["defaulted"], content.get("profile", ""))
+            stamp = cls(content["spec"], content["catalog"], content["defaulted"])
         except (KeyError, TypeError, ValueError):
             return None
         return stamp if stamp._well_formed() else None
@@ -80,7 +80,7 @@ class Stamp:
 
     def encode(self) -> str:
         """The annotation's text, canonical JSON: equal stamps encode to equal bytes."""
-        content = {"catalog": self.catalog, "defaulted": self.defaulted, "profile": self.profile, "spec": self.spec}
+        content = {"catalog": self.catalog, "defaulted": self.defaulted, "spec": self.spec}
         return canonical(content).decode()
 
     def matches(self, obj: Mapping[str, Any]) -> bool:
@@ -91,7 +91,7 @@ class Stamp:
             return False
 
     def _well_formed(self) -> bool:
-        texts = all(isinstance(text, str) for text in (self.spec, self.catalog, self.profile))
+        texts = all(isinstance(text, str) for text in (self.spec, self.catalog))
         return texts and isinstance(self.defaulted, dict) and _HEX.match(self.spec) is not None
 
 

@@ -66,6 +66,16 @@ class Catalog:
         """The known versions of a kind, whatever version is asked for."""
         return [one.version for one in self.kinds if (one.group, one.kind) == (gvk.group, gvk.kind)]
 
+    def with_rules(self, gvk: GroupVersionKind) -> list[str]:
+        """The versions of a kind for which there is a policy, whatever version is asked for."""
+        versions = (gvk._replace(version=version) for version in self.versions(gvk))
+        return [each.version for each in versions if self.uncompiled(each).sources]
+
+    def without_rules(self) -> list[GroupVersionKind]:
+        """The versions of kinds that are served and have no policy, where another version has one."""
+        kinds = (gvk for gvk in self.kinds if not self.uncompiled(gvk).sources)
+        return [gvk for gvk in kinds if self.with_rules(gvk)]
+
     def uncompiled(self, gvk: GroupVersionKind) -> KnownKind:
         """A kind of this catalog; its rules may not be compiled yet."""
         return self.kinds.uncompiled(gvk)
@@ -99,7 +109,7 @@ class Catalog:
             return replace(self, in_force=releases_in_force)
         digest = hashlib.sha256(self.rules.encode())
         others = dict[GroupVersionKind, KnownKind | None]()
-        for known in map(self.uncompiled, self.kinds):
+        for known in map(self.uncompiled, sorted(self.kinds)):  # whatever the order of the packs
             if known.api in changed:
                 others[known.gvk], definition = released(known, changed[known.api])
                 names, unlisted = _rules_of(changed[known.api])
@@ -209,7 +219,7 @@ def load(
     if loaded.problems:
         raise CatalogError(loaded.problems)
     settings = check_settings(loaded.packs, settings)
-    catalog = Catalog(_lazy(loaded.kinds, kept), loaded.digest.hexdigest(), settings, kept.digest, loaded.packs)
+    catalog = Catalog(_lazy(loaded.kinds, kept), loaded.whole_digest(), settings, kept.digest, loaded.packs)
     return catalog.under(chosen(loaded.packs, settings.releases)) if settings.releases else catalog
 
 
@@ -246,5 +256,7 @@ def ship(folder: Path = POLICIES / SHIPPED) -> None:
 
 def api_folders(root: Traversable) -> Iterator[Traversable]:
     """The folders of APIs; a folder with definitions is itself one."""
+    if isinstance(root, Path) and root.name in {"", ".."}:  # of an API, the name counts
+        root = root.resolve()
     folders = [root] if root.joinpath("crds").is_dir() else entries(root)
     return (each for each in folders if each.is_dir() and not each.name.startswith(("_", ".")))

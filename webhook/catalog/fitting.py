@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, Final
 
 from webhook.admission import GroupVersionKind
@@ -15,7 +16,7 @@ from webhook.catalog.applies import Dependences, Foreign, Own
 from webhook.catalog.kinds import KnownKind
 from webhook.cluster import Kind
 from webhook.facts import Fact
-from webhook.policy import MISSING, DefaultRule, Keys, Open, Path, Policy, node_at
+from webhook.policy import MISSING, DefaultRule, Keys, Open, Path, Policy, is_above, node_at
 from webhook.schema import Structural
 from webhook.schema.compare import Differences, compare, expected, joined
 
@@ -65,6 +66,31 @@ def with_all_fields(known: KnownKind) -> KnownKind:
     return replace(known, schema=Structural(both, version=known.schema.version, name=known.schema.name))
 
 
+def with_fields_of(schema: Structural, others: Sequence[Structural]) -> Structural:
+    """A schema with the fields of other versions, for which the rules of all of them are compiled."""
+    raw = reduce(joined, (other.raw for other in others), schema.raw)
+    return Structural(raw, version=schema.version, name=schema.name) if others else schema
+
+
+def of_version(known: KnownKind, policy: Policy, others: Sequence[Structural]) -> Policy:
+    """The rules of a policy that are about one version of a kind, of those that are compiled with the fields of all.
+
+    Left out are those about a field that the version lacks, and those that read one which others always have: they need
+    not ask for it first. For the rest, a field that the version lacks is absent.
+    """
+    rules = Dependences(Kind(known.gvk.group, known.gvk.kind), policy)
+    lost = compare(with_fields_of(known.schema, others).raw, known.schema.raw).lost
+    always = Open({path for path in lost if any(_has_always(other.raw, path) for other in others)})
+    return policy.without(
+        rules.where(lambda on: any(is_above(path, on.rule.about.keys) for path in lost) or on.needs(always))
+    )
+
+
+def _has_always(schema: Mapping[str, Any], path: Keys) -> bool:
+    node, above = node_at(schema, path), node_at(schema, path[:-1])
+    return above is not None and node is not None and (path[-1] in above.get("required", ()) or "default" in node)
+
+
 def _differs(known: KnownKind) -> bool:
     return known.documented is not None and known.schema is not known.documented.schema
 
@@ -111,6 +137,8 @@ def _is_unreliable(fact: Fact, inputs: Inputs, differences: Differences, around:
 
     A raw fact is about the fields of other releases, so it is wrong where another release is installed.
     """
+    if fact.sparse:
+        return False
     if fact.raw and (fields_of_spec(differences.lost) or fields_of_spec(differences.new)):
         return True
     lost = ((around[kind].differences.lost, keys) for kind, keys in inputs if kind in around)

@@ -36,7 +36,8 @@ from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries
 from webhook.policy import Path, node_at
 from webhook.policy.problems import problem
-from webhook.schema import CRD, SchemaError, load_crd
+from webhook.schema import CRD, SchemaError, Structural, load_crd
+from webhook.schema.compare import is_same
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -50,13 +51,17 @@ _SCHEMA: Final = re.compile(r'^ *(?:schema:\n|"schema":)', re.MULTILINE)
 
 
 class Loaded:
-    """The kinds and packs of the folders that have been loaded, the problems of their files, and a digest of them."""
+    """The kinds and packs of the folders that have been loaded, the problems of their files, and a digest of them.
+
+    The digest of users' packs, ``added``, is that of their contents: it does not depend on their order.
+    """
 
     def __init__(self) -> None:
         self.kinds: dict[GroupVersionKind, KnownKind] = {}
         self.packs: dict[str, Pack] = {}
         self.problems: list[Problem] = []
         self.digest = hashlib.sha256()
+        self.added = dict[str, Any]()
         self._places: dict[GroupVersionKind, str] = {}  # where each kind is defined
 
     def definitions(self, pack: Pack) -> Iterator[tuple[str, str]]:
@@ -75,8 +80,16 @@ class Loaded:
             if file.name.endswith((".yaml", ".json")) and file.name not in (TABLE, FOLLOWED):
                 content = pack.files.content(file)
                 name = "/".join((pack.folder.name, *below, file.name))
-                self.digest.update(f"{name}\0{len(content)}\0".encode() + content)
+                digest = self.digest if pack.trusted else self.added.setdefault(pack.folder.name, hashlib.sha256())
+                digest.update(f"{name}\0{len(content)}\0".encode() + content)
                 yield name if pack.trusted else str(file), content.decode()
+
+    def whole_digest(self) -> str:
+        """The digest of everything that was loaded."""
+        whole = self.digest.copy()
+        for name in sorted(self.added):
+            whole.update(self.added[name].digest())
+        return whole.hexdigest()
 
     def add_kinds(self, pack: Pack, crd: CRD, place: str) -> None:
         """Add the kinds that a definition of an API serves."""
@@ -211,11 +224,23 @@ class UserFolders:
             else:
                 self._loaded.kinds[gvk] = self._joined(known, origin, document)
 
+    def _beside(self, known: KnownKind, document: PolicyDocument) -> list[Structural]:
+        """The schemas of the other versions that a policy is for, where they differ."""
+        versions = (known.gvk._replace(version=name) for name in document.spec.target.versions)
+        others = (self._loaded.kinds[gvk].schema for gvk in versions if gvk in self._loaded.kinds)
+        return [other for other in others if not is_same(other.raw, known.schema.raw)]
+
     def _joined(self, known: KnownKind, origin: Document, document: PolicyDocument) -> KnownKind:
         """The kind with one more policy."""
-        source = PolicySource(lambda: (document, origin))
+        beside, without_text = self._beside(known, document), replace(origin, piece=None)
         self._referring += [(document, origin)] if document.spec.references else []
-        policy = compiled_source(known, source)
+        source = PolicySource(lambda: (document, origin), beside)
+        try:
+            policy = compiled_source(known, source)
+        except LoadError as error:
+            where = f"in {known.gvk.version}: " if beside else ""
+            problems = [replace(each, message=f"{where}{each.message}") for each in error.problems]
+            raise CatalogError(problems) from None
         self._problems += _of_other_releases(known, source)
         self._claim(known.api, document, origin)
         try:
@@ -223,8 +248,8 @@ class UserFolders:
         except ValueError as error:
             self._problems.append(Problem(f"{origin.source}:{origin.line}", "spec", str(error)))
             return known
-        without_text = replace(origin, piece=None)
-        return replace(known, policy=both, sources=(*known.sources, PolicySource(lambda: (document, without_text))))
+        kept = PolicySource(lambda: (document, without_text), beside)
+        return replace(known, policy=both, sources=(*known.sources, kept))
 
     def _claim(self, api: str, document: PolicyDocument, origin: Document) -> None:
         """Check that a code names one rule in the whole catalog."""

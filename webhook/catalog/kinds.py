@@ -12,7 +12,7 @@ from webhook.catalog.applies import Foreign, Own
 from webhook.catalog.packs import DOCUMENTED, NO_PACK, InForce, Pack
 from webhook.catalog.settings import fact_of
 from webhook.cluster import Kind
-from webhook.facts import KNOWN, Fact, Knowledge, Member, referenced
+from webhook.facts import KNOWN, Fact, FitOf, Knowledge, Member, referenced
 from webhook.manifests.documents import Document
 from webhook.policy import Policy, Prepared, Reference
 from webhook.schema import CRD, Structural
@@ -24,10 +24,14 @@ NO_POLICY: Final = Policy("", {}, (), ())
 
 
 class PolicySource:
-    """A policy as it was read, and where. A built-in one is read when it is first asked for."""
+    """A policy as it was read, and where. A built-in one is read when it is first asked for.
 
-    def __init__(self, read: Callable[[], tuple[PolicyDocument, Document]]) -> None:
+    ``beside`` are the schemas of the other versions of the kind that it is for, where they differ.
+    """
+
+    def __init__(self, read: Callable[[], tuple[PolicyDocument, Document]], beside: Sequence[Structural] = ()) -> None:
         self._read = read
+        self.beside = beside
 
     @cached_property
     def _parts(self) -> tuple[PolicyDocument, Document]:
@@ -54,6 +58,7 @@ class KnownKind:
     ``in_force`` is the release that the policy is compiled for, of the operator that the ``pack`` describes.
     ``documented`` is the kind of the documented release, of one of another release. ``is_unshaped``: the definition of
     the release in force is not known. ``own_facts`` are those that Python has, and the settings of the operator.
+    ``fit`` says what an object asks of nodes, GPUs and storage.
     """
 
     api: str
@@ -73,6 +78,7 @@ class KnownKind:
     documented: KnownKind | None = None
     is_unshaped: bool = False
     pack: Pack = NO_PACK
+    fit: FitOf | None = None
     facts: Mapping[str, Fact] = field(init=False, compare=False, repr=False)
     """The facts that its rules read: those of the API, and the references of its policy."""
 
@@ -213,9 +219,10 @@ def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:
     """The served versions of a definition, without policies."""
     of_api = KNOWN.get(pack.facts, Knowledge({}))
     facts = {**of_api.facts.get(crd.kind, {}), **fact_of(pack, pack.in_force)}
+    fit = of_api.fits.get(crd.kind)
     for version in crd.versions.values():
         if version.served:
             gvk = GroupVersionKind(crd.group, version.name, crd.kind)
             namespaced = crd.scope == "Namespaced"
             known = KnownKind(api, gvk, crd.plural, namespaced, version.schema, own_facts=facts, status=version.status)
-            yield replace(known, replicas=version.replicas, in_force=pack.in_force, pack=pack)
+            yield replace(known, replicas=version.replicas, in_force=pack.in_force, pack=pack, fit=fit)

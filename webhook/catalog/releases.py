@@ -12,7 +12,7 @@ import orjson
 from webhook import policy as policies  # its compiler is loaded when it is first used
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, Problem, SettingsError
-from webhook.catalog.fitting import of_other_release
+from webhook.catalog.fitting import of_other_release, of_version, with_fields_of
 from webhook.catalog.kinds import NO_POLICY, KnownKind, PolicySource, facts_of
 from webhook.catalog.packs import By, InForce, Pack, closest
 from webhook.catalog.settings import fact_of
@@ -176,8 +176,10 @@ def compiled_source(known: KnownKind, source: PolicySource) -> Policy:
     references = tuple(map(Reference.of, source.document.spec.references))
     _check_names(known, source, references)
     facts = {**known.own_facts, **facts_of(references)}
-    inputs = policies.Inputs(known.schema, {name: fact.schema for name, fact in facts.items()})
-    return policies.compile_policy(source.document, source.origin, inputs, known.in_force.holds, known.policy)
+    schema = with_fields_of(known.schema, source.beside)
+    inputs = policies.Inputs(schema, {name: fact.schema for name, fact in facts.items()})
+    policy = policies.compile_policy(source.document, source.origin, inputs, known.in_force.holds, known.policy)
+    return of_version(known, policy, source.beside) if source.beside else policy
 
 
 def joined(one: Policy, other: Policy) -> Policy:

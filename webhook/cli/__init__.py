@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "check": ("webhook.cli.check", "validate manifests offline"),
     "explain": ("webhook.cli.explain", "explain what is chosen for an object, and where each field comes from"),
     "scan": ("webhook.cli.scan", "judge the stored objects of a cluster or a folder"),
+    "lsp": ("webhook.cli.lsp", "show findings, texts and repairs in an editor"),
     "demo": ("webhook.cli.demo", "show the webhook at work, without a cluster"),
     "normalise": ("webhook.cli.normalise", "print manifests with all defaults, as a cluster would store them"),
     "test": ("webhook.cli.test", "run test cases of policies"),

@@ -94,7 +94,7 @@ def _children(outcomes: Outcomes, form: str) -> int:
 def _explain(outcome: ReviewedManifest, outcomes: Outcomes, wanted: Sequence[str | int] | None) -> int:
     """Print an object; return the number of its fields that are printed."""
     document, judge = outcome.document, outcomes.judges.of(outcome.document)
-    found = explained(outcome, judge.view, judge.options.settings)
+    found = explained(outcome, judge.view, judge.options.settings, judge.catalog)
     origins = [each for each in found.fields if wanted is None or list(each.path[: len(wanted)]) == wanted]
     if wanted is not None and not origins:
         return 0

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import yaml
 
 from webhook import catalog
 from webhook.catalog import KnownKind
-from webhook.cli import USAGE, choices
+from webhook.cli import USAGE, choices, native
 from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Commands, command, unknown_kind
@@ -20,7 +20,7 @@ from webhook.kubernetes import pod_places
 from webhook.manifests import documents
 from webhook.manifests.folders import content_of, entries
 from webhook.policy import DEFAULT_RELEASE, RELEASES, Profile, Release
-from webhook.policy.export import Target, left_out, mutating, validating, with_rules
+from webhook.policy.export import left_out, with_rules
 
 _ONLY: Final = {"validating": "ValidatingAdmissionPolicy", "mutating": "MutatingAdmissionPolicy"}
 
@@ -74,7 +74,9 @@ def run(options: argparse.Namespace) -> int:
         return USAGE
     only = _ONLY.get(options.only, "")
     profile = Profile(options.profile)
-    exported = (item for known in kinds for item in _exported(known, options.format, profile, release))
+    exported = (
+        _definitions(kinds, profile) if options.format == "crd" else _policies(kinds, profile, release, static=static)
+    )
     found = [item for item in exported if item["kind"].startswith(only)]
     mutates = any(item["kind"].startswith("Mutating") for item in found)
     print(f"# For {release.needs(mutating=mutates, static=static)}")
@@ -82,21 +84,32 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _exported(known: KnownKind, form: str, profile: Profile, release: Release) -> Iterator[dict[str, Any]]:
-    if form == "crd":
-        crd, refused = with_rules(_crd(known), known.policy, known.gvk, profile)
-        _tell(known, "not exported, because a CRD cannot express them:", [*_of_pods(known), *refused])
+def _definitions(kinds: Sequence[KnownKind], profile: Profile) -> Iterator[dict[str, Any]]:
+    """The definition of each kind, with the rules of all its versions."""
+    for versions in native.by_definition(kinds):
+        crd = _crd(versions[0])
+        for known in versions:
+            crd, refused = with_rules(crd, known.policy, known.gvk, profile)
+            _tell(known, "not exported, because a CRD cannot express them:", [*_of_pods(known), *refused])
         yield crd
-        return
-    only_here = [*_of_pods(known), *left_out(known.policy)]
-    _tell(known, "not exported, because only Modelgate can evaluate them:", only_here)
-    if known.policy.numeric_quantities:
-        _tell(
-            known, "not exported, because only Modelgate does it:", ["writing fractions such as cpu: 0.5 as quantities"]
-        )
-    target = Target(f"{known.api}-{known.gvk.kind.lower()}", known.gvk, known.plural, form == "static", release)
-    yield from mutating(known.policy, target)
-    yield from validating(known.policy, target, profile)
+
+
+def _policies(
+    kinds: Sequence[KnownKind], profile: Profile, release: Release, *, static: bool
+) -> Iterator[dict[str, Any]]:
+    left = {known.gvk: native.refused(known, profile) for known in kinds}
+    for known in kinds:
+        only_here = [*_of_pods(known), *left_out(known.policy)]
+        _tell(known, "not exported, because only Modelgate can evaluate them:", only_here)
+        if known.policy.numeric_quantities:
+            _tell(
+                known,
+                "not exported, because only Modelgate does it:",
+                ["writing fractions such as cpu: 0.5 as quantities"],
+            )
+        for code, why in left[known.gvk].items():
+            _tell(known, "not exported, because the API server would refuse it:", [f"{code}: {why}"])
+    yield from native.documents(kinds, profile, release, left, static=static)
 
 
 def _of_pods(known: KnownKind) -> list[str]:

@@ -16,7 +16,7 @@ from webhook.catalog import Deviation
 from webhook.cli import choices
 from webhook.cli.input.before import Earlier, at_commit, earlier
 from webhook.cli.input.change import replaced
-from webhook.cli.input.definitions import deciding, defined
+from webhook.cli.input.definitions import Deciding, deciding, defined
 from webhook.cli.input.flags import excluded, must_have_objects
 from webhook.cli.input.pins import deployed_by, pins_of, roots_of
 from webhook.cli.output import say
@@ -25,7 +25,17 @@ from webhook.cluster import Kind
 from webhook.engine import Options, Ruling
 from webhook.facts import COMPARISONS
 from webhook.library.apiserver import is_definition, kind_of, placed, read_definitions
-from webhook.library.judge import Judge, Judges, Surroundings, updated
+from webhook.library.judge import (
+    Judge,
+    Judges,
+    Surroundings,
+    degrees_of,
+    is_policy,
+    native_policies,
+    own_definitions,
+    remarks_about,
+    updated,
+)
 from webhook.library.kinds import concerns
 from webhook.library.review import ReviewedManifest
 from webhook.library.rulings import Deployed, Moved, Rulings
@@ -33,7 +43,7 @@ from webhook.library.unknown import Substitutions, prepared
 from webhook.manifests.documents import Document, repeats_of
 from webhook.manifests.files import top_of
 from webhook.manifests.folders import read_all
-from webhook.manifests.reading import Manifests, Reading, read_paths
+from webhook.manifests.reading import Manifests, Reading, read_paths, read_text
 from webhook.policy import Profile
 
 if TYPE_CHECKING:
@@ -88,22 +98,16 @@ def outcomes(options: argparse.Namespace, files: ReadFiles | None = None) -> Out
     """
     loaded = Ruling.of(_strictness(options), options.packs)
     files = files or ReadFiles.read(options, loaded)
-    given = files.counted()
-    defining = (files.crds, files.there, given.documents, files.before.documents)
-    crds, there, among, before = replaced(options.instead, loaded.shipped, *defining)
-    decided = deciding(options, crds, there, among, before, loaded.shipped)
-    definitions = [each.value for each in decided.documents]
-
-    def complete(ruling: Ruling) -> Ruling:
-        return ruling.under(definitions, trusted=False).extended(decided.checked.crds.values())
-
+    must_have_objects(files.given, options)
+    given, loaded = files.counted(), loaded.by_degrees(degrees_of(files.there))
+    decided, complete = _defining(options, loaded, files)
     trusted = options.commit is None and not options.untrusted
     rulings = Rulings(loaded, complete, files.deployed, trusted=trusted)
     rulings_before = Rulings(loaded, complete, files.before.deployed) if options.commit else rulings
     judges_of = partial(
         Judges,
         there=Surroundings.of(files.there, rulings, decided.checked),
-        policies=options.admission_policies,
+        policies=native_policies(options.admission_policies),
         strict_kinds=options.unknown_kinds == "error",
     )
     judges = judges_of(rulings, given=given.documents, before=updated(files.before.documents, rulings_before))
@@ -115,10 +119,19 @@ def outcomes(options: argparse.Namespace, files: ReadFiles | None = None) -> Out
     _add_repeats(given, reviews, strict=options.strict)
     if not any(each.reviewed and _has_rules(each, options, judges) for each in reviews):
         given.problems += excluded(given, options)
+    pinned = files.pins.remarks if files.pins else []
+    enforced = remarks_about(loaded.options.degrees, loaded.catalog)
     deviations = _notable(rulings.deviations, decided.documents, given.documents)
     return Outcomes(
         [_explained(each, judges.of(each.document)) for each in reviews] if options.verbose else reviews,
-        [*decided.remarks, *deviations, *judges.remarks, *(files.pins.remarks if files.pins else ()), *rulings.remarks],
+        [
+            *decided.remarks,
+            *enforced,
+            *deviations,
+            *judges.remarks,
+            *pinned,
+            *rulings.remarks,
+        ],
         given,
         judges,
         files.settled,
@@ -128,6 +141,59 @@ def outcomes(options: argparse.Namespace, files: ReadFiles | None = None) -> Out
         [*_moved(options.commit, given.documents, rulings, files.before.documents, rulings_before)],
         files,
     )
+
+
+class Surrounded(NamedTuple):
+    """The documents ``given``, and what judges them: the ``rulings``, and the objects that are there beside them.
+
+    ``read`` gives the documents of one file whose text may be another by now, and ``settled`` makes what stands in a
+    file the document that is judged.
+    """
+
+    given: Manifests
+    rulings: Rulings
+    there: Surroundings
+    read: Callable[[Path, str], Manifests]
+    settled: Callable[[Document], Document]
+    codes: Callable[[], frozenset[str]]
+
+
+def surrounded(options: argparse.Namespace) -> Surrounded:
+    """The files of the options, of which none is judged yet.
+
+    Raises:
+        CatalogError, DocumentError, SettingsError: as :func:`outcomes`.
+    """
+    loaded = Ruling.of(_strictness(options), options.packs)
+    files = ReadFiles.read(options, loaded)
+    loaded = loaded.by_degrees(degrees_of(files.there))
+    decided, complete = _defining(options, loaded, files)
+    rulings = Rulings(loaded, complete, files.deployed, trusted=not options.untrusted)
+    there = Surroundings.of(files.there, rulings, decided.checked)
+    how = _how(options, [*loaded.shipped.kinds, *_defined_kinds(decided.documents)])
+
+    def read(path: Path, text: str) -> Manifests:
+        given = read_text(path, text, how)
+        return replace(given, documents=[files.settled(each) for each in given.documents])
+
+    return Surrounded(files.given, rulings, there, read, files.settled, cache(loaded.catalog.codes))
+
+
+def _defining(
+    options: argparse.Namespace, loaded: Ruling, files: ReadFiles
+) -> tuple[Deciding, Callable[[Ruling], Ruling]]:
+    """The definitions that decide, and what puts a ruling under them."""
+    defining = (files.crds, files.there, files.given.documents, files.before.documents)
+    crds, there, among, before = replaced(options.instead, loaded.shipped, *defining)
+    decided = deciding(options, crds, there, among, before, loaded.shipped)
+    definitions = [each.value for each in decided.documents]
+    own = own_definitions() if any(is_policy(document.value) for document in among) else ()
+
+    def complete(ruling: Ruling) -> Ruling:
+        completed = ruling.under(definitions, trusted=False).extended(decided.checked.crds.values())
+        return completed.extended(own)
+
+    return decided, complete
 
 
 def _has_rules(review: ReviewedManifest, options: argparse.Namespace, judges: Judges) -> bool:
@@ -205,7 +271,6 @@ class ReadFiles(NamedTuple):
         crds = read_definitions(options.crds)
         kinds = [*ruling.shipped.kinds, *_defined_kinds((*crds, *there))]
         given = _read(options, kinds, options.files)
-        must_have_objects(given, options)
         here = Path.cwd()
         values = Substitutions.of(given.documents, top_of(here) or here, options.substitute)
 
@@ -225,10 +290,7 @@ class ReadFiles(NamedTuple):
 
 def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind], paths: Sequence[Path]) -> Manifests:
     """What the paths hold. A file that cannot be read is a problem if it may hold an object of these kinds."""
-    exclude = tuple(options.exclude)
-    concerned = _always if options.strict else concerns(kinds)
-    told = partial(progress, what="read")
-    how = Reading(lenient=True, repeating=True, pipes=True, exclude=exclude, concerns=concerned, progress=told)
+    how = _how(options, kinds)
     given = read_paths(paths, how)
     if not options.kustomize:
         return given
@@ -239,8 +301,15 @@ def _read(options: argparse.Namespace, kinds: Collection[GroupVersionKind], path
         given,
         paths,
         restricted=(options.load_restrictor or ("root" if strangers else "none")) == "root",
-        concerns=concerned,
+        concerns=how.concerns,
     )
+
+
+def _how(options: argparse.Namespace, kinds: Collection[GroupVersionKind]) -> Reading:
+    exclude = tuple(options.exclude)
+    concerned = _always if options.strict else concerns(kinds)
+    told = partial(progress, what="read")
+    return Reading(lenient=True, repeating=True, pipes=True, exclude=exclude, concerns=concerned, progress=told)
 
 
 def _add_repeats(given: Manifests, reviews: Iterable[ReviewedManifest], *, strict: bool) -> None:
@@ -265,6 +334,8 @@ def _defined_kinds(found: Iterable[Document]) -> Iterator[GroupVersionKind]:
 def _explained(outcome: ReviewedManifest, judge: Judge) -> ReviewedManifest:
     """The outcome with the rules that are left out of it, and the candidates for what was chosen, compared."""
     lines, gvk = list[str](), kind_of(outcome.document.value)
+    for finding, action, by in outcome.validation.muted:
+        lines.append(f"{finding}: counts for nothing: {action} by {by}")
     if codes := outcome.validation.audit.get("aside"):
         lines.append(f"rules not applied, because of values that Modelgate's own definition does not have: {codes}")
     compare = COMPARISONS.get(Kind(gvk.group, gvk.kind))

@@ -22,6 +22,7 @@ from reconciler.audit import Ruling
 from reconciler.projections import choices as projected
 from webhook.admission.errors import LoadError
 from webhook.cli import choices, logs
+from webhook.cli.shell.parser import Once
 from webhook.cluster.connection import NoConnection, connect
 from webhook.facts.settings import Settings
 from webhook.manifests.folders import Watched
@@ -61,7 +62,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     logs.add_arguments(parser, _variable("--log-level", "info"), _variable("--log-format", "text"))
     add("--profile", "standard", choices=_PROFILES, help="how strict the webhook is (default standard)")
     view = "as the webhook: none: judge without other objects (default live)"
-    add("--view", "live", choices=("none", "live"), help=view)
+    add("--view", "live", action=Once, choices=("none", "live"), help=view)
     only = "judge and act on objects of these namespaces only, and read those of cluster scope (default: all)"
     add("--only-namespaces", "", type=_namespaces, metavar="NAMESPACE,…", help=only)
     also = "with --only-namespaces: also judge and act on objects of cluster scope"
@@ -74,6 +75,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     projected.add_arguments(parser, add)
     choices.add_packs(parser)
     choices.add_arguments(parser)
+    parser.set_defaults(nodes="off")  # it watches them only if it is told to
     parser.set_defaults(**{each.name: _variable(each.name) for each in fields(Settings)})
 
 
@@ -96,17 +98,28 @@ def run(options: argparse.Namespace) -> int:
 
 def _process(options: argparse.Namespace) -> Process:
     folder = options.admission_policies
-    watched = None if folder is None else Watched(folder, lambda: audit.native_policies(folder))
+    watched = None if folder is None else Watched([folder], lambda: audit.native_policies(folder))
     policies = None if watched is None else watched.first()
     references = options.view == "live"
     settings, without = choices.chosen(options), options.without
     rules = audit.load(
-        options.profile, settings, policies, options.kinds, references=references, without=without, packs=options.packs
+        options.profile,
+        settings,
+        policies,
+        options.kinds,
+        references=references,
+        without=without,
+        packs=options.packs or _packs(),
     )
     api, reload = Writer(connect(options.kubeconfig)), partial(_reloaded, watched)
     only, controllers = options.only_namespaces, projected.controllers(options, settings, api)
     reach = Reach(only, whole=not only or options.cluster_objects)
     return Process(api, rules, controllers, _lease(options), options.workers, reload, reach=reach)
+
+
+def _packs() -> list[Path]:
+    """The folders of APIs that the variable names."""
+    return [Path(name) for name in (_variable("--policies") or "").split(",") if name]
 
 
 def _namespaces(text: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from webhook.cli import choices, logs
-from webhook.cli.shell.parser import Commands, command
+from webhook.cli.shell.parser import Commands, Once, command
 from webhook.policy import Profile
 from webhook.serve.server import run as serve
 from webhook.serve.settings import Settings
@@ -27,9 +27,11 @@ def add_parser(commands: Commands) -> None:
     add("--profile", choices=[profile.value for profile in Profile], help="how strict to be (default standard)")
     add(
         "--policies",
+        action="append",
         type=Path,
         metavar="DIR",
-        help="folder of APIs of your own: their kinds and rules are added to the built-in ones; reloaded on change",
+        help="folder of APIs of your own: their kinds and rules are added to the built-in ones; reloaded on change; "
+        "repeatable (in the variable: with commas)",
     )
     add(
         "--only-policies",
@@ -46,6 +48,7 @@ def add_parser(commands: Commands) -> None:
     )
     add(
         "--view",
+        action=Once,
         choices=["none", "live"],
         help="other objects that rules can see: none (default), or those of the cluster, by watching it",
     )

@@ -19,7 +19,7 @@ from webhook.cli.cases import Case, CasesDocument, fired_in, parse_cases
 from webhook.cli.cases import run as run_case
 from webhook.cli.output import say
 from webhook.cli.report import junit
-from webhook.cli.shell.parser import Commands, command, unknown_kind
+from webhook.cli.shell.parser import Commands, Once, command, unknown_kind
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import content_of, entries
@@ -60,7 +60,7 @@ def add_parser(commands: Commands) -> None:
     add = parser.add_argument
     add("folder", nargs="?", type=Path, metavar="DIR", help="folder of APIs, or of one API")
     add("--run", metavar="REGEX", dest="pattern", help="run only the cases whose title (`Kind: name`) matches")
-    add("--kind", metavar="KIND", help="run only the cases of this kind")
+    add("--kind", action=Once, metavar="KIND", help="run only the cases of this kind")
     add("--code", metavar="CODE", help="run only the cases that expect this code, or repair it")
     choices.add_release(parser)
     add("-v", "--verbose", action="store_true", help="also list the cases that pass")

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from webhook.cluster.api import JSON, ApiError, Reader, Unreachable, content_of
     from webhook.cluster.definitions import DEFINITIONS, Definitions, FollowedDefinitions
     from webhook.cluster.informer import Following, Listener, join
+    from webhook.cluster.nodes import NodeStore
+    from webhook.cluster.policies import FollowedPolicies
     from webhook.cluster.readthrough import (
+        LISTED,
         AccessReview,
         ClusterAnswer,
         ClusterQuestion,
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
         ServedKind,
         ask,
         find,
+        is_optional,
     )
     from webhook.cluster.reflector import Reflector, backoff
     from webhook.cluster.store import Store, light
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFINITIONS",
     "JSON",
+    "LISTED",
     "APIResource",
     "AccessReview",
     "ApiError",
@@ -41,12 +46,14 @@ __all__ = [
     "CountedView",
     "Definitions",
     "FollowedDefinitions",
+    "FollowedPolicies",
     "Following",
     "Key",
     "Kind",
     "LabelSelection",
     "Listener",
     "MemoryView",
+    "NodeStore",
     "ReadThrough",
     "Reader",
     "Reference",
@@ -59,6 +66,7 @@ __all__ = [
     "backoff",
     "content_of",
     "find",
+    "is_optional",
     "join",
     "light",
 ]
@@ -67,8 +75,10 @@ _MODULES: Final = {
     **dict.fromkeys(("ApiError", "JSON", "Reader", "Unreachable", "content_of"), "api"),
     **dict.fromkeys(("DEFINITIONS", "Definitions", "FollowedDefinitions"), "definitions"),
     **dict.fromkeys(("Following", "Listener", "join"), "informer"),
+    "FollowedPolicies": "policies",
     **dict.fromkeys(
         (
+            "LISTED",
             "AccessReview",
             "ClusterAnswer",
             "ClusterQuestion",
@@ -79,9 +89,11 @@ _MODULES: Final = {
             "ServedKind",
             "ask",
             "find",
+            "is_optional",
         ),
         "readthrough",
     ),
+    "NodeStore": "nodes",
     **dict.fromkeys(("Reflector", "backoff"), "reflector"),
     **dict.fromkeys(("Store", "light"), "store"),
 }

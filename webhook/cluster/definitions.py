@@ -6,7 +6,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import orjson
@@ -29,13 +29,16 @@ AGAIN: Final = 1.0
 
 _PATH: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
 
+_REFUSED: Final = frozenset({401, 403})
+"""The statuses of a caller without the right to read."""
+
 Seen = tuple[str, int]
 """UID and generation: the generation counts the changes of the specification."""
 
 
 class Definitions:
     """Reads the definitions again when they change. ``names`` are ``<plural>.<group>``; ``absent`` are the further
-    ones that are not installed.
+    ones that are not installed, and ``forbidden`` the needed ones that may not be read, each with the refusal.
 
     They are kept as JSON text: the definition of a kind with pods in it has a megabyte, and ten as Python objects.
     """
@@ -44,6 +47,7 @@ class Definitions:
         self._api = api
         self._held: dict[str, tuple[Seen, bytes]] = {}
         self.absent: frozenset[str] = frozenset()
+        self.forbidden: Mapping[str, ApiError] = {}
 
     def refresh(self, names: Iterable[str], timeout: float, further: Iterable[str] = ()) -> bool:
         """Look for changes; True if a definition was added, changed or removed. ``timeout`` in seconds per request.
@@ -51,29 +55,40 @@ class Definitions:
         Nothing is known of a ``further`` one that may not be read.
 
         Raises:
-            ApiError: the API server refuses or does not answer; nothing is changed then.
+            ApiError: the API server refuses all, or does not answer; nothing is changed then.
         """
         held: dict[str, tuple[Seen, bytes]] = {}
-        absent: set[str] = set()
-        for name, needed in (*((each, True) for each in names), *((each, False) for each in further)):
+        absent, forbidden = set[str](), dict[str, ApiError]()
+        needed_names = frozenset(names)
+        for name in (*sorted(needed_names), *further):
+            needed = name in needed_names
             try:
                 found = self._read(name, timeout)
             except ApiError as error:
-                if needed or error.status not in {401, 403}:
+                if error.status not in _REFUSED:
                     raise
+                forbidden |= {name: error} if needed else {}
                 continue
             if found is not None:
                 held[name] = found
             elif not needed:
                 absent.add(name)
-        changed = held != self._held or absent != self.absent
-        self._held, self.absent = held, frozenset(absent)
+        if forbidden and forbidden.keys() == needed_names:
+            raise next(iter(forbidden.values()))
+        changed = held != self._held or absent != self.absent or forbidden.keys() != self.forbidden.keys()
+        self._held, self.absent, self.forbidden = held, frozenset(absent), forbidden
         return changed
 
     @property
+    def trouble(self) -> str:
+        """Which definitions may not be read, and why; empty if all may be."""
+        names, errors = ", ".join(self.forbidden), [*self.forbidden.values()]
+        return f"the installed definitions of {names} cannot be read: {errors[0]}" if errors else ""
+
+    @property
     def installed(self) -> frozenset[str]:
-        """The names of the definitions that are installed."""
-        return frozenset(self._held)
+        """The names of the definitions that are installed, or may be."""
+        return frozenset((*self._held, *self.forbidden))
 
     def documents(self) -> Iterator[dict[str, Any]]:
         """The definitions that are installed."""
@@ -140,12 +155,14 @@ class FollowedDefinitions:
         except ApiError as error:
             self.trouble = f"the installed definitions cannot be read: {error}"
             log.warning("%s", self.trouble)
-            if error.status not in {401, 403}:
+            if error.status not in _REFUSED:
                 self._not_before = time.monotonic() + AGAIN
                 self._due.set()
                 return None
         else:
-            self.trouble = ""
+            self.trouble = self._definitions.trouble
+            if self.trouble:
+                log.warning("%s", self.trouble)
         return [*self._definitions.documents()]
 
     def _changed(self, key: Key, _: object = None) -> None:

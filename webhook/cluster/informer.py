@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.cluster.api import ApiError, Reader
+from webhook.cluster.nodes import NodeStore
 from webhook.cluster.readthrough import find
 from webhook.cluster.reflector import FIRST_WAIT, LONGEST_WAIT, Reflector, backoff
 from webhook.cluster.store import Store, light
-from webhook.cluster.view import APIResource, Key, Kind
+from webhook.cluster.view import NODE, APIResource, Key, Kind
 
 log = logging.getLogger("modelgate")
 
@@ -79,7 +80,7 @@ class Informer:
         self.resource: APIResource | None = None
         self._api = api
         self._clock = clock
-        self.store = Store(packed=following.packed)
+        self.store = NodeStore() if kind == NODE else Store(packed=following.packed)
         self._reflectors: tuple[Reflector, ...] = ()
         self._absent_at: float | None = None  # when discovery last found the API missing
         self._trouble = ""
@@ -133,10 +134,20 @@ class Informer:
         reflectors = self._reflectors
         return all(each.listed.is_set() for each in reflectors) if reflectors else self._absent_at is not None
 
+    @property
+    def denied(self) -> bool:
+        """Whether the right to read the kind is missing."""
+        return any(reflector.denied for reflector in self._reflectors)
+
     def follows(self, key: Key) -> bool:
         """Whether an object of the kind is in memory if it exists."""
         here = not (self._namespaces and key.namespace) or key.namespace in self._namespaces
         return here if self._following.only is None else self._following.only == key
+
+    @property
+    def follows_one(self) -> bool:
+        """Whether it follows one object of the kind only."""
+        return self._following.only is not None
 
     def silence(self) -> float:
         """Seconds since the last news of the kind; infinite before the first list.

@@ -12,14 +12,16 @@ from webhook.admission.errors import Fault, Unavailable
 from webhook.cluster.api import ApiError, Reader
 from webhook.cluster.connection import connected
 from webhook.cluster.informer import Following, Informer, join
-from webhook.cluster.readthrough import MIN_TIMEOUT, ClusterAnswer, ClusterQuestion, Reference, ask, find
+from webhook.cluster.readthrough import MIN_TIMEOUT, ClusterAnswer, ClusterQuestion, Reference, ask, find, is_optional
 from webhook.cluster.store import RecentAnswers, light
-from webhook.cluster.view import APIResource, Freshness, Key, Kind, Unwatched
+from webhook.cluster.view import UNREADABLE, APIResource, Freshness, Key, Kind, Unwatched
 
 __all__ = ["STALE", "LiveView", "live_view", "reader"]
 
 STALE: Final = 180.0
 """Seconds. Bookmarks come about once a minute: after three are missing, the objects may be out of date."""
+
+_FORBIDDEN: Final = 403
 
 GRACE: Final = 5.0
 """Seconds for the threads to end; they are daemons, so a request that hangs does not keep the process alive."""
@@ -90,6 +92,10 @@ class LiveView:
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
         return self._informer(kind).store.list(namespace)
 
+    def follows_one(self, kind: Kind) -> bool:
+        """Whether one object of a kind is watched, and not the others."""
+        return kind in self._informers and self._informers[kind].follows_one
+
     def watches(self, kind: Kind, key: Key) -> bool:
         """Whether the object is kept in memory if it exists."""
         return kind in self._informers and self._informers[kind].follows(key)
@@ -138,7 +144,9 @@ class LiveView:
             else:
                 found = ask(self._api, question, timeout, self._clock)
         except ApiError as error:
-            raise Unavailable(f"{question} cannot be read from the API server: {error}") from error
+            if not (error.status == _FORBIDDEN and is_optional(question)):
+                raise Unavailable(f"{question} cannot be read from the API server: {error}") from error
+            found = UNREADABLE
         self._recent.put(question, found)
         return found
 

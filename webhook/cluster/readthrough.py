@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import orjson
 
 from webhook.cluster.api import Reader
-from webhook.cluster.view import APIResource, ClusterView, Key, Kind, is_name
+from webhook.cluster.view import UNREADABLE, APIResource, ClusterView, Key, Kind, is_name, is_unreadable
 
 
 class Reference(NamedTuple):
@@ -73,6 +73,32 @@ ClusterQuestion = Reference | ServedKind | LabelSelection | AccessReview
 ClusterAnswer = dict[str, Any] | None
 
 
+LISTED: Final = {
+    Kind("", "LimitRange"): "v1",
+    Kind("", "ResourceQuota"): "v1",
+    Kind("resource.k8s.io", "DeviceClass"): "v1",
+}
+"""Kinds of which a view lists all objects, or those of a namespace, on demand; and their version."""
+
+_OPTIONAL: Final = frozenset(
+    [
+        *LISTED,
+        Kind("apiextensions.k8s.io", "CustomResourceDefinition"),
+        Kind("node.k8s.io", "RuntimeClass"),
+        Kind("scheduling.k8s.io", "PriorityClass"),
+        Kind("storage.k8s.io", "StorageClass"),
+    ]
+)
+_AUTOSCALER: Final = Reference(Kind("", "ConfigMap"), "kube-system", "cluster-autoscaler-status")
+
+
+def is_optional(question: ClusterQuestion) -> bool:
+    """Whether a question is about the surroundings of pods: without the right to ask it, nothing is said of them."""
+    if isinstance(question, Reference):
+        return not question.version and (question.kind in _OPTIONAL or question == _AUTOSCALER)
+    return isinstance(question, LabelSelection) and question.kind in LISTED and not question.selector
+
+
 class ReadThrough(ClusterView, Protocol):
     """A view that can read what is not in memory."""
 
@@ -124,9 +150,19 @@ class RequestView:
         return found
 
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
+        if kind in LISTED:
+            return self._on_demand(kind, namespace or "")
         if not self._view.listed(kind):
             self.unlisted[kind] = None
         return self._view.list(kind, namespace)
+
+    def _on_demand(self, kind: Kind, namespace: str) -> Sequence[dict[str, Any]]:
+        """The objects; only :data:`UNREADABLE` if they may not be read."""
+        answer = self.ask(LabelSelection(kind, LISTED[kind], namespace, ""))
+        if is_unreadable(answer):
+            return [UNREADABLE]
+        listed = (answer or {}).get("items")
+        return listed if isinstance(listed, list) else []
 
 
 def find(api: Reader, kind: Kind, timeout: float | None = None, version: str = "") -> APIResource | None:

@@ -68,6 +68,8 @@ class Reflector:
         self.listed = threading.Event()
         self.trouble = ""
         """The last error; empty after a success."""
+        self.denied = False
+        """Whether the last error says that the right to read is missing."""
 
     def run(self) -> None:
         """Follow the resource until :meth:`stop`; errors of the API server are logged and retried."""
@@ -77,7 +79,7 @@ class Reflector:
                     self._list()
                 self._follow()
             except ApiError as error:
-                self.trouble = str(error)
+                self.trouble, self.denied = str(error), error.status in {401, 403}
                 if error.status == ABSENT and self._until_absent:
                     return
                 if error.status == GONE:
@@ -121,7 +123,7 @@ class Reflector:
 
     def _well(self) -> None:
         self._heard = self._clock()
-        self.trouble = ""
+        self.trouble, self.denied = "", False
 
     def _follow(self) -> None:
         """Run one watch to its end; raises ApiError unless the server's time limit ends it."""

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import orjson
 
-from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion
-from webhook.cluster.view import APIResource, Key
+from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, LabelSelection, Reference, is_optional
+from webhook.cluster.view import APIResource, Key, Kind
 
 MEMORY: Final = threading.Lock()
 """One lock for all stores and recent answers: it is held only for dictionary operations, so threads rarely wait."""
@@ -106,16 +106,30 @@ def light(obj: dict[str, Any], resource: APIResource) -> dict[str, Any]:
     """An object without the parts that facts never read, and with the kind, which lists of built-in kinds omit.
 
     ``managedFields`` and kubectl's copy of the object are each as large as the object itself. Of nodes (thousands in a
-    cluster, each with a list of images) facts read only the labels.
+    cluster, each with a list of images) only labels, taints and capacity are read.
     """
     if resource.kind == "Node" and not resource.group:
-        obj = {"metadata": obj["metadata"]}
+        spec, status = obj.get("spec") or {}, obj.get("status") or {}
+        obj = {
+            "metadata": obj["metadata"],
+            "spec": {key: spec.get(key) for key in ("taints", "unschedulable")},
+            "status": {"allocatable": status.get("allocatable")},
+        }
     metadata = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
     annotations = metadata.get("annotations") or {}
     if LAST_APPLIED in annotations:
         metadata["annotations"] = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
     return {**obj, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
 
+
+SLOW: Final = {
+    Kind("", "ConfigMap"): 30.0,
+    Kind("", "LimitRange"): 5.0,
+    Kind("", "ResourceQuota"): 5.0,
+    Kind("apiextensions.k8s.io", "CustomResourceDefinition"): 30.0,
+    Kind("resource.k8s.io", "DeviceClass"): 30.0,
+}
+"""Seconds for which answers about the surroundings of pods are kept: they seldom change, and are asked for each pod."""
 
 KEEP: Final = 1.0
 """Seconds. Long enough for both webhooks of a request and for a burst of objects with the same reference. An object
@@ -140,8 +154,11 @@ class RecentAnswers:
 
     def put(self, question: ClusterQuestion, found: ClusterAnswer) -> None:
         now = self._clock()
+        keep = KEEP
+        if isinstance(question, Reference | LabelSelection) and is_optional(question):
+            keep = SLOW.get(question.kind, KEEP)
         with MEMORY:
             self._entries.pop(question, None)  # inserted again, so that the oldest entries come first
-            self._entries[question] = now + KEEP, found
+            self._entries[question] = now + keep, found
             while len(self._entries) > LIMIT or next(iter(self._entries.values()))[0] <= now:
                 del self._entries[next(iter(self._entries))]

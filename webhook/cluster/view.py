@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import quote
 
 from webhook.ground.budget import Budget
 
 __all__ = [
+    "NODE",
+    "UNREADABLE",
     "APIResource",
     "ClusterView",
     "CountedView",
@@ -19,6 +21,7 @@ __all__ = [
     "MemoryView",
     "Unwatched",
     "is_name",
+    "is_unreadable",
 ]
 
 
@@ -27,6 +30,10 @@ class Kind(NamedTuple):
 
     group: str
     kind: str
+
+
+NODE: Final = Kind("", "Node")
+"""Nodes are kept as shapes: a list of them is a :class:`webhook.placement.NodeTable` in a live view."""
 
 
 class Freshness(NamedTuple):
@@ -41,6 +48,14 @@ class Freshness(NamedTuple):
 
 class Unwatched(LookupError):
     """A kind is listed of which a live view reads single objects only."""
+
+
+UNREADABLE: Final[dict[str, Any]] = {"apiVersion": "v1", "kind": "Status", "metadata": {}}
+"""Stands for an object that the view has no right to read: it may exist."""
+
+
+def is_unreadable(obj: dict[str, Any] | None) -> bool:
+    return obj is UNREADABLE
 
 
 class ClusterView(Protocol):

@@ -8,13 +8,17 @@ a file or the network: everything they need comes in as arguments. Policy sets a
 from webhook.engine.children import CHILD_CODES, KUBERNETES_CODES, described
 from webhook.engine.decisions import mutate, validate
 from webhook.engine.options import DEFAULT_OPTIONS, NAMESPACE, Native, Options
+from webhook.engine.placement import FIT_CODES, fit_tables
 from webhook.engine.pods import POD_CODES
 from webhook.engine.rules import UNSEEN
-from webhook.engine.ruling import Ruling
+from webhook.engine.ruling import Ruling, vocabulary
+from webhook.engine.strictness import EXEMPT
 
 __all__ = [
     "CHILD_CODES",
     "DEFAULT_OPTIONS",
+    "EXEMPT",
+    "FIT_CODES",
     "KUBERNETES_CODES",
     "NAMESPACE",
     "POD_CODES",
@@ -23,6 +27,8 @@ __all__ = [
     "Options",
     "Ruling",
     "described",
+    "fit_tables",
     "mutate",
     "validate",
+    "vocabulary",
 ]

@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from webhook.admission import Cause, Request, Warn, labels
+from webhook.admission import Cause, Muted, Request, Warn, labels
 from webhook.admission.stamp import ANNOTATION, Stamp, canonical
 from webhook.catalog import KnownKind
 from webhook.cluster import RequestView
@@ -44,17 +44,20 @@ class Standing(Enum):
     """What the stamp of an object is worth."""
 
     VALID = "the gate would write the same"
-    OUTDATED = "written by other rules or under another profile"
+    OUTDATED = "written by other rules"
     VOID = "absent, or not what the gate writes"
 
 
 class Verdict(NamedTuple):
-    """What is wrong with an object today; ``chosen`` are the objects that facts have chosen for it."""
+    """What is wrong with an object today; ``chosen`` are the objects that facts have chosen for it, and ``muted`` the
+    findings that count for nothing by an Enforcement or a PolicyException.
+    """
 
     causes: tuple[Cause, ...]
     warnings: tuple[Warn, ...]
     standing: Standing
     chosen: Mapping[str, str]
+    muted: tuple[Muted, ...] = ()
 
     @property
     def clean(self) -> bool:
@@ -137,6 +140,7 @@ def judge(obj: dict[str, Any], rules: Ruling, view: ClusterView) -> Verdict | No
         decision.warnings,
         _standing(stamp, result, rules),
         _chosen(obj, known, rules, view) if findings else {},
+        decision.muted,
     )
 
 
@@ -146,7 +150,7 @@ def _standing(stamp: Stamp | None, result: Normalised, rules: Ruling) -> Standin
         return Standing.VOID
     if not rules.wrote(stamp):
         return Standing.OUTDATED
-    wanted = stamp_of(result, rules.catalog, rules.options.profile, valid=not result.too_costly)
+    wanted = stamp_of(result, rules.catalog, valid=not result.too_costly)
     same = wanted.spec == stamp.spec and canonical(wanted.defaulted) == canonical(stamp.defaulted)
     return Standing.VALID if same else Standing.VOID
 

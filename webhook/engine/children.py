@@ -103,10 +103,10 @@ def child_findings(subject: Subject, scope: PolicyScope) -> Children | None:
         return None
     judge = _Judge(review, scope)
     faults = [fault for fault in judge.faults() if not _is_refused(fault.field, subject.refused)]
-    findings, old_faults = Findings(), None
+    findings, old_faults, strictness = Findings(), None, review.strictness()
     for fault in _first(faults):
         text = cut_end(fault.text, LINE)
-        if fault.code in _NEVER_REFUSED or review.options.profile is not Profile.STRICT:
+        if fault.code in _NEVER_REFUSED or not strictness.denies(fault.code, {Profile.STRICT}):
             findings.warnings.append(Warn(fault.field, text, fault.code))
             continue
         if old_faults is None:

@@ -71,7 +71,7 @@ def validate(request: Request, catalog: Catalog, view: ClusterView, options: Opt
     if not options.profile.denies:
         refused, warnings = (), (*refusals_as_warnings(refused), *warnings)
     audit = {**decision.audit, **verdict.annotations}
-    return Decision(request.object, (*decision.causes, *refused), warnings, audit=audit)
+    return replace(decision, causes=(*decision.causes, *refused), warnings=warnings, audit=audit)
 
 
 def _judged(review: ObjectReview) -> Decision:
@@ -110,12 +110,12 @@ def _defaulted(obj: dict[str, Any] | None, review: ObjectReview | None) -> Decis
 
 def _stamped(review: ObjectReview) -> Decision:
     """The object with its defaults and its stamp."""
-    options, result = review.options, normalise(review)
+    result = normalise(review)
     valid, faults = (True, []) if review.request.operation == "CREATE" else _standing(review, result.object)
     if result.too_costly:
         valid = False
         faults = [*faults, f"the object is too large for rule {result.too_costly} to default (CEL cost limit)"]
-    whole = stamped(result.object, stamp_of(result, review.catalog, options.profile, valid=valid))
+    whole = stamped(result.object, stamp_of(result, review.catalog, valid=valid))
     steps = patch.steps(review.obj, whole)
     review.budget.spend(len(steps), "patch")
     defaults = result.defaults(_without_stamp(steps))

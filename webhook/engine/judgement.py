@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from webhook.admission import Cause, Decision, Warn, labels
+from webhook.admission import Cause, Decision, Muted, Warn, labels
 from webhook.catalog import NOTHING_ASIDE
 from webhook.engine.children import child_findings
 from webhook.engine.findings import SPARED, Findings, refusals_as_warnings
 from webhook.engine.metadata import metadata_errors
 from webhook.engine.options import OBJECT_BUDGET
+from webhook.engine.placement import fit_findings
 from webhook.engine.pods import NOTHING_JUDGED, pod_findings
 from webhook.engine.review import ObjectReview, Subject
 from webhook.engine.rules import validate_rules
@@ -42,13 +43,34 @@ def judge(review: ObjectReview) -> RatchetedDecision:
         add_unknown_fields(subject, findings)
     if review.kind.is_unshaped or review.kind.in_force.unlisted is not None:
         relax(review.kind, findings)
-    options, causes, warnings = review.options, tuple(findings.causes), (*findings.notices, *findings.warnings)
-    if causes and not options.profile.denies:
-        kept = tuple(cause for cause in causes if options.strict_fields and cause.label == "schema")
-        causes, warnings = kept, (*refusals_as_warnings(cause for cause in causes if cause not in kept), *warnings)
+    causes, warnings, muted = _enforced(review, findings)
     aside = _left_out(subject, scope) if scope.hidden_facts or subject.aside.rules else ()
-    decision = Decision(review.obj, causes, warnings, audit=_audit(review, causes, warnings, aside))
-    return RatchetedDecision(decision, bool(findings.notices), subject.hidden)
+    audit = _audit(review, causes, warnings, aside, muted)
+    return RatchetedDecision(
+        Decision(review.obj, causes, warnings, audit=audit, muted=muted), bool(findings.notices), subject.hidden
+    )
+
+
+def _enforced(
+    review: ObjectReview, findings: Findings
+) -> tuple[tuple[Cause, ...], tuple[Warn, ...], tuple[Muted, ...]]:
+    """The findings as the profile and the policies in force want them: causes, warnings, and what a user is not told.
+
+    Under a profile that denies nothing, the causes that are left are those of a rule that an Enforcement lets deny.
+    What the schema refuses is for the API server to refuse, or, for a file, for this judgement.
+    """
+    causes, warnings = tuple(findings.causes), (*findings.notices, *findings.warnings)
+    if not causes and not warnings:
+        return (), (), ()
+    strictness = review.strictness()
+    if causes and not strictness.profile.denies:
+        is_file = review.options.strict_fields
+        kept = tuple(
+            cause for cause in causes if strictness.denies(cause.code, ()) or (is_file and cause.label == "schema")
+        )
+        causes, warnings = kept, (*refusals_as_warnings(cause for cause in causes if cause not in kept), *warnings)
+    heard, muted = strictness.heard(warnings)
+    return causes, heard, muted
 
 
 def _unjudged(review: ObjectReview, refusal: Cause) -> Decision:
@@ -81,14 +103,17 @@ def _subject(review: ObjectReview) -> Subject:
 
 def _findings(subject: Subject, scope: PolicyScope) -> Findings:
     """The findings of the schema, of Kubernetes about pods, and of the policy, in this order."""
-    review, of_pods, of_schema = subject.review, None, subject.of_schema
+    review, of_pods, of_fit, of_schema = subject.review, None, None, subject.of_schema
     kind, options = review.kind, review.options
     if options.settings.recommends(kind.api):
         of_children = child_findings(subject, scope)
         of_pods = pod_findings(subject, NOTHING_JUDGED if of_children is None else of_children.judged)
         if of_children is not None:
             of_pods = of_children.findings if of_pods is None else of_children.findings + of_pods
+        of_fit = fit_findings(subject)
     findings = validate_rules(subject, scope)
+    if of_fit is not None:
+        findings += of_fit
     if of_pods is not None:
         findings = of_pods + findings
     if of_schema is not None:
@@ -107,7 +132,11 @@ def _left_out(subject: Subject, scope: PolicyScope) -> list[str]:
 
 
 def _audit(
-    review: ObjectReview, causes: tuple[Cause, ...], warnings: tuple[Warn, ...] = (), aside: Sequence[str] = ()
+    review: ObjectReview,
+    causes: tuple[Cause, ...],
+    warnings: tuple[Warn, ...] = (),
+    aside: Sequence[str] = (),
+    muted: tuple[Muted, ...] = (),
 ) -> dict[str, str]:
     """Audit annotations; the API server puts the webhook's name before each key."""
     audit = {"catalog": review.catalog.digest}
@@ -115,4 +144,6 @@ def _audit(
         audit["codes"] = ",".join(dict.fromkeys(labels(causes, warnings)))
     if aside:
         audit["aside"] = ",".join(aside)
+    if muted:
+        audit["muted"] = ",".join(dict.fromkeys(f"{finding.code}={action}/{by}" for finding, action, by in muted))
     return audit

@@ -13,6 +13,7 @@ from webhook.ground.budget import STEPS, Budget
 from webhook.policy import Profile
 
 if TYPE_CHECKING:  # a server without such policies does not load the language of their documents
+    from webhook.enforcement import Degrees
     from webhook.vap import AdmissionContext, NativePolicies, PolicyResponse
 
 NAMESPACE: Final = "default"
@@ -85,6 +86,7 @@ class Options:
     that fails because of it only warns.
     ``settings``: which behaviour to follow where an API has more than one correct behaviour.
     ``checkpoint``: called now and then with the name of a step; ``steps``: how many one judgement may take.
+    ``degrees``: the Enforcements and PolicyExceptions in force, which change what the profile says of rules.
     ``native``: Kubernetes' own policies, evaluated for every request.
     ``written``: whether this process has written the stamp of the request's object in the mutation of the same request.
     It saves computing the stamp again; without this knowledge the answer is the same.
@@ -96,6 +98,7 @@ class Options:
     references: bool = True
     complete: bool = True
     settings: Settings = DEFAULT_SETTINGS
+    degrees: Degrees | None = None
     native: Native | None = None
     checkpoint: Checkpoint = _no_deadline
     steps: int = STEPS

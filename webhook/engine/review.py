@@ -17,6 +17,7 @@ from webhook.cluster import ClusterView, CountedView
 from webhook.engine.findings import Findings
 from webhook.engine.metadata import is_readable
 from webhook.engine.options import OBJECT_BUDGET, Options
+from webhook.engine.strictness import Strictness
 from webhook.ground.budget import Budget, SpentError
 from webhook.policy import PolicyScope, Prepared
 from webhook.schema.fielderror import OVERSIZED
@@ -81,6 +82,14 @@ class ObjectReview(NamedTuple):
             SpentError, DeadlineExceeded: from the budget.
         """
         self.budget.spend(1 + self.request.size // _BYTES, step)
+
+    def strictness(self) -> Strictness:
+        """How strict the gate is about the object; made where there is something to be strict about."""
+        options, request = self.options, self.request
+        if not options.degrees:
+            return Strictness(options.profile)
+        place = options.degrees.place(self.kind.api, self.kind.gvk.kind, request.namespace, request.name)
+        return Strictness.at(options.profile, place)
 
     def scope(self, state: dict[str, Any], old: dict[str, Any] | None) -> PolicyScope:
         """The scope of the policy's expressions over a state of the object and of what is stored."""

@@ -1,7 +1,8 @@
 """Run a policy's validation rules over one object.
 
-A rule that fails is a cause or a warning, as the profile says. Some failures are something else:
+A rule that fails is a cause or a warning, as the profile or a policy in force says. Some failures are something else:
 
+off          an Enforcement has turned the rule off: not run
 left out     the rule does not hold for the definition that is installed (``Aside``), or the node is too large: not run
 hidden facts the rule has read a fact that may be wrong: no finding
 unseen       the rule has not found an object that may exist elsewhere: a warning about that object
@@ -103,6 +104,7 @@ class _RuleRun:
         self.findings = Findings()
         self._subject, self._scope, self._options = subject, scope, subject.review.options
         self._budget = subject.review.budget
+        self._strictness = subject.review.strictness()
         self._unseen_objects: set[str] = set()
         self._nodes: dict[str, tuple[TargetNode, ...]] = {}
 
@@ -120,9 +122,11 @@ class _RuleRun:
         ``certain``: it fails, at its only node. ``message`` is the value of its message expression, None if that is not
         known.
         """
+        if self._strictness.is_off(rule.code):
+            return
         if rule.message_expression is None:
             message = rule.message
-        denies, oversized = self._options.profile in rule.denied_by, self._subject.oversized
+        denies, oversized = self._strictness.denies(rule.code, rule.denied_by), self._subject.oversized
         is_seen = rule.unseen is None or self._options.complete
         if certain and message is not None and is_seen and not self._scope.hidden_facts:
             self._record(rule, None, message, denies=denies)

@@ -8,18 +8,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from webhook import catalog as catalogs  # what compares definitions is loaded when it is first used
+from webhook import enforcement
 from webhook.admission import GroupVersionKind, group_version
 from webhook.admission.stamp import Stamp
 from webhook.catalog import Catalog, InForce, KnownKind, groups_of
 from webhook.cluster import APIResource
 from webhook.engine.options import DEFAULT_OPTIONS, Options
+from webhook.engine.pods import POD_CODES
 from webhook.facts.settings import Settings
 from webhook.schema import CRD
 
 if TYPE_CHECKING:  # the language of native policies takes 80 ms
     from webhook.catalog import Deviation
+    from webhook.enforcement import Degrees, Vocabulary
     from webhook.engine.context import Offline
     from webhook.engine.policyset import PolicySet
+
+
+def vocabulary(catalog: Catalog) -> Vocabulary:
+    """The words that Enforcements and PolicyExceptions can use of a catalog."""
+    kinds = frozenset(gvk.kind for gvk in catalog.kinds)
+    return enforcement.Vocabulary(catalog.codes() | {*POD_CODES}, frozenset(catalog.packs), kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +82,18 @@ class Ruling:
         return replace(self, policies=policies, files=policies.over(self.catalog) if policies else None)
 
     def wrote(self, stamp: Stamp) -> bool:
-        """Whether a stamp is of these rules and this profile."""
-        return (stamp.catalog, stamp.profile) == (self.catalog.digest, self.options.profile)
+        """Whether a stamp is of these rules."""
+        return stamp.catalog == self.catalog.digest
 
     @property
     def digest(self) -> str:
-        return f"{self.catalog.digest}/{self.options.profile}/{self.policies.digest if self.policies else ''}"
+        """What decides, apart from the objects in view."""
+        degrees, native = self.options.degrees, self.policies.digest if self.policies else ""
+        return f"{self.catalog.digest}/{self.options.profile}/{native}/{degrees.digest if degrees else ''}"
+
+    def by_degrees(self, degrees: Degrees | None) -> Ruling:
+        """The same rules under other Enforcements and PolicyExceptions."""
+        return replace(self, options=replace(self.options, degrees=degrees))
 
     def kinds(self) -> Iterator[APIResource]:
         """The kinds that the gate reviews."""

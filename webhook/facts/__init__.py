@@ -12,6 +12,7 @@ from typing import Final
 from webhook.cluster.view import Kind
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
 from webhook.facts.fact import Fact, Fetched, Knowledge, Member, Table, inputs_of, referenced
+from webhook.facts.fit import FIT_FETCHED, FIT_WATCHED, FitOf
 from webhook.facts.names import is_typo
 from webhook.facts.nodes import Memo
 
@@ -20,10 +21,13 @@ __all__ = [
     "COMPARISONS",
     "EXPLANATIONS",
     "FACTS",
+    "FIT_FETCHED",
+    "FIT_WATCHED",
     "KNOWN",
     "WATCHED",
     "Fact",
     "Fetched",
+    "FitOf",
     "Knowledge",
     "Member",
     "Memo",
@@ -51,8 +55,11 @@ WATCHED: Final = frozenset(kind for each in KNOWN.values() for kind in each.watc
 """All objects of these kinds are kept in memory."""
 
 
-def watched(without: Collection[str] = ()) -> frozenset[Kind]:
-    """The kinds to watch by an installation that does not cover these groups: not what only their APIs read."""
+def watched(without: Collection[str] = (), *, nodes: bool = False) -> frozenset[Kind]:
+    """The kinds to watch by an installation that does not cover these groups: not what only their APIs read.
+
+    ``nodes``: also the nodes, by which pods are judged.
+    """
     left_out = frozenset(without)
     apis = (each.watched for each in KNOWN.values() if left_out.isdisjoint(kind.group for kind in each.watched))
-    return frozenset(kind for kinds in apis for kind in kinds)
+    return frozenset(kind for kinds in apis for kind in kinds) | (FIT_WATCHED if nodes else frozenset())

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from webhook.cluster.view import ClusterView, Kind, Unwatched
+from webhook.facts.fit import FitOf
 from webhook.facts.nodes import Memo, at, namespace_of, text, whole
 from webhook.facts.settings import Settings
 from webhook.golang.credentials import masked
@@ -35,7 +36,8 @@ class Fact:
     argument. A ``raw`` fact receives the object as it was sent, with unknown fields: it is about
     other releases, so it does not apply where another one is installed. A ``stored``
     fact receives the stored object of an update; for other requests, an empty object. A ``constant`` fact depends on
-    nothing but the settings. A ``remembered`` fact gives the same value, not an equal one, for what it has seen.
+    nothing but the settings. A ``sparse`` fact holds under each definition: a field that one lacks counts as absent. A
+    ``remembered`` fact gives the same value, not an equal one, for what it has seen.
     """
 
     compute: Callable[..., Any]
@@ -44,6 +46,7 @@ class Fact:
     raw: bool = False
     stored: bool = False
     constant: bool = False
+    sparse: bool = False
     remembered: bool = False
 
     def value(self, obj: dict[str, Any], view: ClusterView, settings: Settings) -> Any:
@@ -109,7 +112,8 @@ class Knowledge:
     """``facts``: kind → name → fact. ``watched`` and ``fetched`` are the kinds that they read: all objects, or one by
     name. ``comparisons``: the lines
     that compare all objects among which one is chosen for an object. ``explanations``: what is chosen for an object,
-    as tables. ``choices``: kind and fact → the members that say what was chosen.
+    as tables. ``choices``: kind and fact → the members that say what was chosen. ``fits``: kind → what an object asks
+    of nodes, GPUs and storage.
     """
 
     facts: Mapping[str, Mapping[str, Fact]]
@@ -118,6 +122,7 @@ class Knowledge:
     comparisons: Mapping[Kind, Comparison] = field(default_factory=dict)
     explanations: Mapping[Kind, Explanation] = field(default_factory=dict)
     choices: Mapping[tuple[Kind, str], tuple[str, ...]] = field(default_factory=dict)
+    fits: Mapping[str, FitOf] = field(default_factory=dict)
 
 
 class Input(NamedTuple):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
 from webhook.facts.fact import STRING, Fact, Knowledge, fields
+from webhook.facts.fit import Load, ServedPod, Workload, wants_number
+from webhook.facts.memory import Bound, model_of_repository, of_repository
 from webhook.facts.names import missing_shards
-from webhook.facts.nodes import at, text
+from webhook.facts.nodes import at, items, mapping, text
+from webhook.facts.settings import Settings
 from webhook.golang import time
 from webhook.golang.errors import GoError
 
@@ -52,4 +56,36 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
 }
 
 
-KNOWLEDGE: Final = Knowledge(FACTS)
+_GPUS: Final = ("nvidia.com/gpu", "amd.com/gpu")
+
+
+def fit_of_model(model: dict[str, Any], _: ClusterView, __: Settings, ___: Sequence[str]) -> Workload | None:
+    """A pod for each flavor, of which one is enough. The selector of a flavor is not written to the pod: only the
+    scheduler of llmaz reads it.
+    """
+    flavors = items(model, "spec", "inferenceConfig", "flavors")
+    repository = model_of_repository(text(model, "spec", "source", "modelHub", "modelID"))
+    is_certain = repository is not None and repository.canonical
+    weights = of_repository(repository, chosen_elsewhere=True) if repository is not None and is_certain else None
+    pods, loads = [], []
+    for place, flavor in enumerate(flavors):
+        limits, field = mapping(flavor, "limits"), f"spec.inferenceConfig.flavors[{place}]"
+        resources = {"limits": limits, "requests": limits}
+        pod = {"containers": [{"name": "model-runner", "resources": resources}]}
+        pods.append(ServedPod(pod, partial(_limit, field)))
+        loads += _loads(place, limits, field, weights)
+    return Workload(pods, loads, is_choice=True) if flavors else None
+
+
+def _limit(field: str, path: str) -> str:
+    return f"{field}.limits[{path.removeprefix('resources:')}]" if path.startswith("resources:") else field
+
+
+def _loads(place: int, limits: dict[str, Any], field: str, weights: Bound | None) -> list[Load]:
+    """What the GPUs of a flavor load."""
+    asked = {resource: wants_number(str(limits.get(resource, ""))) or 0 for resource in _GPUS}
+    counts = [(resource, count) for resource, count in asked.items() if 0 < count < 10_000]
+    return [Load(field, place, count, resource, weights) for resource, count in counts[:1]]
+
+
+KNOWLEDGE: Final = Knowledge(FACTS, fits={"OpenModel": fit_of_model})

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.cluster.view import ClusterView, Kind
+from webhook.cluster.view import ClusterView, Kind, Unwatched
+from webhook.facts.aim import gpu_model, models_on_nodes
 from webhook.facts.fact import BOOLEAN, STRING, STRINGS, Fact, Knowledge, fields
-from webhook.facts.nodes import mapping, text
+from webhook.facts.fit import Load, Workload
+from webhook.facts.memory import accelerator, model_of_repository, of_repository
+from webhook.facts.nodes import mapping, text, whole
+from webhook.facts.settings import Settings
 from webhook.golang import strconv
 from webhook.golang.errors import GoError
 
@@ -117,4 +121,26 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
 }
 
 
-KNOWLEDGE: Final = Knowledge(FACTS, watched=frozenset([Kind("llmd.ai", "VariantAutoscaling")]))
+def fit_of_variant(variant: dict[str, Any], view: ClusterView, settings: Settings, _: Sequence[str]) -> Workload | None:
+    """What a variant says that its pods use: another object makes them."""
+    name, field = text(variant, "spec", "accelerator"), "spec.accelerator"
+    if not name:
+        return None
+    model = model_of_repository(text(variant, "spec", "modelID"))
+    count = whole(variant, "spec", "acceleratorCount") or 1
+    weights = of_repository(model, chosen_elsewhere=True) if model is not None and model.canonical else None
+    load = Load(field, -1, count, "", weights, device=accelerator(name))
+    there = None if settings.nodes == "off" else _models(view)
+    return Workload(loads=[load] if count > 0 else [], accelerator=(field, gpu_model(name)), on_nodes=there)
+
+
+def _models(view: ClusterView) -> frozenset[str] | None:
+    try:
+        return models_on_nodes(view)
+    except Unwatched:
+        return None
+
+
+KNOWLEDGE: Final = Knowledge(
+    FACTS, watched=frozenset([Kind("llmd.ai", "VariantAutoscaling")]), fits={"VariantAutoscaling": fit_of_variant}
+)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 __all__ = ["DEFAULT_SETTINGS", "Behaviour", "Settings", "Value", "field_of", "folded", "frozen", "operator_pairs"]
 
@@ -122,6 +122,10 @@ def frozen(value: Any) -> Value:
     return value if isinstance(value, bool | int | float | str) else type(value).__name__
 
 
+Nodes = Literal["auto", "fixed", "elastic", "off"]
+"""What is known of the nodes of the cluster."""
+
+
 class Behaviour(StrEnum):
     """Whose behaviour the rules of an API follow.
 
@@ -148,6 +152,9 @@ class Settings:
     upstream's definitions refuse, or only the other four; whether to choose a template for a service that names none,
     as AIM 0.2 and later do; and the namespace of the operator, in which cluster templates look for runtime configs.
 
+    ``fit``: whether nodes, GPUs and storage are judged. ``nodes``: ``off`` reads nothing of the cluster for that; a
+    cluster that is ``elastic`` may add nodes, one that is ``fixed`` does not, and ``auto`` finds out.
+
     ``operators`` are the settings of operators that their packs declare, as pairs of ``<api>.<name>`` and a value: see
     :func:`webhook.catalog.settings.check_settings`.
     """
@@ -162,6 +169,8 @@ class Settings:
     aim_namespace: Namespace = "kaiwo-system"
     releases: Releases = ()
     operators: Operators = ()
+    fit: bool = True
+    nodes: Nodes = "auto"
 
     def recommends(self, api: str) -> bool:
         """Whether the rules that upstream does not have are on for an API."""

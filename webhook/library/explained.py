@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from webhook.admission import Default, patch
 from webhook.admission.stamp import ANNOTATION
+from webhook.catalog import Catalog
 from webhook.cluster import ClusterView, Kind
+from webhook.engine import fit_tables
 from webhook.facts import EXPLANATIONS, Table
 from webhook.facts.settings import Settings
 from webhook.ground.fieldpath import field_keys, field_path
@@ -97,17 +99,21 @@ class Explanation:
     judged_as: JudgedAs | None = None
 
 
-def explained(outcome: ReviewedManifest, view: ClusterView, settings: Settings) -> Explanation:
-    tables, origins = tuple(_tables(outcome, view, settings)), tuple(_origins(outcome))
+def explained(outcome: ReviewedManifest, view: ClusterView, settings: Settings, catalog: Catalog) -> Explanation:
+    tables, origins = tuple(_tables(outcome, view, settings, catalog)), tuple(_origins(outcome))
     return Explanation(outcome.title, tables, origins, outcome.judged_as)
 
 
-def _tables(outcome: ReviewedManifest, view: ClusterView, settings: Settings) -> Iterator[Table]:
+def _tables(outcome: ReviewedManifest, view: ClusterView, settings: Settings, catalog: Catalog) -> Iterator[Table]:
     value = outcome.merged
     gvk = kind_of(value)
     explain = EXPLANATIONS.get(Kind(gvk.group, gvk.kind))
-    if explain is not None and isinstance(outcome.document.value.get("metadata"), dict):
+    if not isinstance(outcome.document.value.get("metadata"), dict):
+        return
+    if explain is not None:
         yield from explain(placed(value, None), view, settings)
+    if (kind := catalog.find(gvk)) is not None:
+        yield from fit_tables(kind, placed(outcome.mutation.object or value, kind), view, settings)
 
 
 def _origins(outcome: ReviewedManifest) -> Iterator[Origin]:

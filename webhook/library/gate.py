@@ -15,7 +15,7 @@ from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.library.apiserver import Definitions, is_definition
 from webhook.library.explained import Explanation, explained
 from webhook.library.given import OBJECT, TEXT, Given, checked_settings, documents_of, every_document, profile_of
-from webhook.library.judge import Judges, Surroundings
+from webhook.library.judge import Judges, Surroundings, degrees_of, native, native_policies, own_definitions
 from webhook.library.rulings import Rulings
 from webhook.library.verdict import Verdict
 from webhook.manifests.documents import Document
@@ -34,7 +34,8 @@ class Gate:
     long again, and each further one less than a millisecond.
 
     Args:
-        view: the objects that there are: those that others refer to, and those that are updated.
+        view: the objects that there are: those that others refer to, those that are updated, and the Enforcements and
+            PolicyExceptions that are in force, with the Namespaces whose labels they select.
         crds: CustomResourceDefinitions: of kinds that Modelgate does not know, or of another release of those it knows.
         policies: folders of APIs of your own, beside the built-in ones: ``<api>/<kind>.yaml`` and ``<api>/crds/``.
         admission_policies: a folder of ValidatingAdmissionPolicies and MutatingAdmissionPolicies, which count, too.
@@ -47,7 +48,7 @@ class Gate:
             which counts at the top of the folder.
 
     Raises:
-        LoadError: definitions, rules or objects that cannot be read, with every problem.
+        LoadError: definitions, rules, admission policies or objects that cannot be read, with every problem.
         SettingsError: a setting or a profile that does not exist.
     """
 
@@ -71,11 +72,15 @@ class Gate:
             raise CatalogError(list(_refused(definitions, checked)))
         folders = (policies,) if isinstance(policies, str | Path) else policies
         closed = bool(there) if complete is None else complete
-        options = Options(asked, strict_fields=True, faults_told=True, complete=closed, settings=settings)
+        degrees = degrees_of(there)
+        options = Options(
+            asked, strict_fields=True, faults_told=True, complete=closed, settings=settings, degrees=degrees
+        )
         loaded = Ruling.of(options, map(Path, folders))
 
         def under_definitions(ruling: Ruling) -> Ruling:
-            return ruling.under([each.value for each in definitions], trusted=False).extended(checked.crds.values())
+            own = ruling.under([definition.value for definition in definitions], trusted=False)
+            return own.extended([*checked.crds.values(), *own_definitions()])
 
         self._repository = None if repository is None else Path(repository)
         self._pins = _pins(self._repository, loaded) if self._repository else None
@@ -83,8 +88,15 @@ class Gate:
         self._ruling = self._rulings.of(Document(OBJECT, 1, {})).ruling
         self._there = Surroundings.of(there, self._rulings, checked)
         self._view = MemoryView(self._there.objects.values())
-        self._policies = None if admission_policies is None else Path(admission_policies)
-        self._as_a_webhook = Options(asked, complete=closed, settings=self._ruling.options.settings)
+        self._policies = native_policies(None if admission_policies is None else Path(admission_policies))
+        self._as_a_webhook = Options(
+            asked,
+            references=closed or bool(there),
+            complete=closed,
+            settings=self._ruling.options.settings,
+            degrees=degrees,
+            native=native(self._policies, self._ruling.catalog, self._there.objects.values()),
+        )
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -128,7 +140,7 @@ class Gate:
         document = self._one(given)
         judges = self._judges([document])
         judge = judges.of(document)
-        return explained(judges.review(document), judge.view, judge.options.settings)
+        return explained(judges.review(document), judge.view, judge.options.settings, judge.catalog)
 
     def admit(self, review: bytes, *, mutating: bool = False) -> bytes:
         """The reply to an AdmissionReview (``admission.k8s.io/v1``), as JSON, for a webhook server of one's own.

@@ -23,6 +23,7 @@ from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import UNSEEN, Native, Options
 from webhook.facts.nodes import namespace_of
 from webhook.library.apiserver import Definitions
+from webhook.library.enforcement import degrees_of, is_policy, odd_words, own_definitions, remarks_about
 from webhook.library.review import (
     NOTHING_STORED,
     Key,
@@ -42,7 +43,19 @@ from webhook.manifests.files import Contents
 if TYPE_CHECKING:
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["Judge", "Judges", "Nearby", "Surroundings", "updated"]
+__all__ = [
+    "Judge",
+    "Judges",
+    "Nearby",
+    "Surroundings",
+    "degrees_of",
+    "is_policy",
+    "native",
+    "native_policies",
+    "own_definitions",
+    "remarks_about",
+    "updated",
+]
 
 _MISSING: Final = re.compile(rf"(?P<what>(?P<noun>\w+) (?P<name>\S+)) {re.escape(UNSEEN)}")
 _KNOWN: Final = UNSEEN.partition(";")[0]
@@ -139,17 +152,17 @@ class Judge:
     strict_kinds: bool = False
 
     def review(self, document: Document) -> ReviewedManifest:
-        found = review(document, self.catalog, self.view, self.options, self.stored, strict_kinds=self.strict_kinds)
-        told = self.nearby.told(found.validation, namespace_of(document.value) or "default")
-        describe = partial(described, found, self.catalog, self.view, self.options)
-        return replace(found, validation=told, describe=describe)
+        reviewed = review(document, self.catalog, self.view, self.options, self.stored, strict_kinds=self.strict_kinds)
+        decision = self.nearby.told(reviewed.validation, namespace_of(document.value) or "default")
+        if is_policy(document.value):
+            decision = replace(decision, warnings=(*decision.warnings, *odd_words(document.value, self.catalog)))
+        describe = partial(described, reviewed, self.catalog, self.view, self.options)
+        return replace(reviewed, validation=decision, describe=describe)
 
 
 class Judges:
     """A judge for each ruling of some documents. All objects are in view of each, and where two have one name, those of
     its own ruling.
-
-    ``remarks`` are warnings about the admission policies.
     """
 
     def __init__(
@@ -159,30 +172,31 @@ class Judges:
         given: Sequence[Document],
         *,
         before: Mapping[Key, dict[str, Any]] = NOTHING_STORED.objects,
-        policies: Path | Contents | None = None,
+        policies: PolicySet | None = None,
         strict_kinds: bool = False,
     ) -> None:
         """The judges of the documents ``given``, as updates of those ``before`` and of the objects that are ``there``.
 
-        ``policies``: a folder of ValidatingAdmissionPolicies and MutatingAdmissionPolicies.
-
-        Raises:
-            CatalogError: a policy does not load, or there is none in the folder.
+        ``policies``: ValidatingAdmissionPolicies and MutatingAdmissionPolicies, which count, too.
         """
         self.rulings = rulings
         world = there.world.extended(document.value for document in given)
         stored = Stored({**before, **there.objects}, there.definitions, world)
         objects = _stored(rulings, given, stored) or {rulings.of_no_file.number: []}
         nearby = Nearby([*there.objects.values(), *chain.from_iterable(objects.values())])
-        loaded = _policies(policies)
+        self._policies = policies
         self._judges = dict[int, Judge]()
         for number, own in objects.items():
             ruling = rulings.made[number]
             others = chain.from_iterable(group for other, group in objects.items() if other != number)
             seen = [*there.objects.values(), *others, *own]
-            options = replace(ruling.options, native=_native(loaded, ruling.catalog, seen))
+            options = replace(ruling.options, native=native(policies, ruling.catalog, seen, assume=True))
             self._judges[number] = Judge(ruling.catalog, options, MemoryView(seen), stored, nearby, strict_kinds)
-        self.remarks = [] if loaded is None else loaded.remarks(next(iter(self._judges.values())).catalog)
+
+    @cached_property
+    def remarks(self) -> list[Problem]:
+        """Warnings for the authors of the admission policies."""
+        return [] if self._policies is None else self._policies.remarks(next(iter(self._judges.values())).catalog)
 
     def of(self, document: Document) -> Judge:
         """The judge of a document, which may be another text of one of those given."""
@@ -193,7 +207,7 @@ class Judges:
         return replace(reviewed, judged_as=self.rulings.judged_as(document)) if reviewed.reviewed else reviewed
 
 
-def _policies(folder: Path | Contents | None) -> PolicySet | None:
+def native_policies(folder: Path | Contents | None) -> PolicySet | None:
     """The admission policies of a folder.
 
     Raises:
@@ -210,10 +224,12 @@ def _policies(folder: Path | Contents | None) -> PolicySet | None:
     return policies
 
 
-def _native(policies: PolicySet | None, catalog: Catalog, objects: Sequence[dict[str, Any]]) -> Native | None:
-    """Admission policies over the objects given."""
+def native(
+    policies: PolicySet | None, catalog: Catalog, objects: Iterable[dict[str, Any]], *, assume: bool = False
+) -> Native | None:
+    """Admission policies over the objects given; ``assume``: see :class:`~webhook.engine.context.Offline`."""
     if policies is None:
         return None
     from webhook.engine.context import Offline  # noqa: PLC0415 - as above
 
-    return Native(policies.policies, Offline(catalog, [*policies.objects, *objects], assume=True))
+    return Native(policies.policies, Offline(catalog, [*policies.objects, *objects], assume=assume))

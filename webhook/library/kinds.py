@@ -13,7 +13,7 @@ from webhook.kubernetes import is_validated
 from webhook.library.apiserver import is_builtin, kind_of
 from webhook.library.unknown import is_encrypted, variables_of
 
-__all__ = ["as_meant", "concerns", "is_served", "unserved", "why_unchecked", "without_schema"]
+__all__ = ["as_meant", "concerns", "is_served", "unserved", "why_unchecked", "without_rules", "without_schema"]
 
 _GIVE: Final = "give its CustomResourceDefinition with --crds"
 _VERSION: Final = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
@@ -102,6 +102,16 @@ def without_schema(gvk: GroupVersionKind, loaded: Catalog) -> Iterator[Warn]:
     if loaded.find(gvk) is None and not is_builtin(gvk):
         text = f"only policies are evaluated: the schema of {gvk.kind} is not known; use --crds{_similar(gvk, loaded)}"
         yield Warn("", text)
+
+
+def without_rules(gvk: GroupVersionKind, loaded: Catalog) -> Iterator[Warn]:
+    """The warning that no rule judges an object, because they are for other versions of its kind."""
+    versions = loaded.with_rules(gvk) if gvk in loaded.kinds and not loaded.uncompiled(gvk).sources else ()
+    if versions:
+        has = "has" if len(versions) == 1 else "have"
+        yield Warn(
+            "apiVersion", f"this version has no rules ({' and '.join(versions)} {has}): only its schema is judged"
+        )
 
 
 def as_meant(value: dict[str, Any], loaded: Catalog) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from webhook.library.apiserver import (
     replicas_causes,
     stored_object,
 )
-from webhook.library.kinds import as_meant, unserved, why_unchecked, without_schema
+from webhook.library.kinds import as_meant, unserved, why_unchecked, without_rules, without_schema
 from webhook.library.rulings import JudgedAs
 from webhook.library.unknown import NOTHING, Narrowing, Undecided, Unjudged, World
 from webhook.manifests.documents import Document
@@ -212,7 +212,8 @@ def _reviewed(
     if kind is not None:
         loaded.prepared(kind).prepare_if_due()
     mutation, validation = (unjudged.decided(each, judged, value, undecided) for each in (mutation, validation))
-    validation = replace(validation, warnings=(*validation.warnings, *without_schema(gvk, loaded)))
+    more = (*without_schema(gvk, loaded), *without_rules(gvk, loaded))
+    validation = replace(validation, warnings=(*validation.warnings, *more))
     base = None if old is None else unjudged.written(applied(old, judged), value)
     unknown = tuple(unjudged.unknown.values())
     return ReviewedManifest(document, True, _as_written(mutation, value), validation, base=base, unknown=unknown)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from webhook.admission import Muted
 from webhook.children import Child
 from webhook.library.explained import Change, changes
 from webhook.library.findings import Finding, Severity, findings_of, ordered
@@ -42,6 +43,8 @@ class Verdict:
         unknown: the values that are not judged: those that Flux substitutes or SOPS encrypts.
         document: the object as it was written, with the places of its fields.
         comparison: lines about the objects among which one is chosen for this one; see ``check -v``.
+        muted: findings that count for nothing by an Enforcement or a PolicyException: ``finding``, ``action``
+            (``audit``, ``off`` or ``except``) and ``by``, its name.
         stamp: of a stored object, what its stamp is worth: ``valid``, ``outdated`` or ``none``.
         judged_as: the release of the operator by which it is judged: ``release`` (``LLMKube 0.9.19``), what says so
             (``by``: ``pin``, ``setting``, ``definitions`` or ``documented``), and the ``places`` of a pin; None if the
@@ -62,6 +65,7 @@ class Verdict:
     unknown: tuple[str, ...] = ()
     note: str = ""
     comparison: tuple[str, ...] = field(default=(), repr=False)
+    muted: tuple[Muted, ...] = field(default=(), repr=False)
     stamp: str = field(default="", repr=False)
     judged_as: JudgedAs | None = None
     describe: Callable[[], Sequence[Child]] = field(default=tuple, repr=False, compare=False)
@@ -116,6 +120,7 @@ class Verdict:
             comparison=outcome.comparison,
             judged_as=outcome.judged_as,
             describe=outcome.describe,
+            muted=decision.muted,
         )
 
     @classmethod

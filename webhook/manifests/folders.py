@@ -85,15 +85,15 @@ T = TypeVar("T")
 
 
 class Watched(Generic[T]):
-    """What ``load`` makes of a folder, whenever the folder has changed.
+    """What ``load`` makes of folders, whenever one of them has changed.
 
     A ConfigMap that is mounted as a folder changes by one symlink, and so does a set of files replaced by a rename. A
     folder that is written file by file may be seen half done. So a set is used only if two polls in a row, and a third
     check after loading, find the same content.
     """
 
-    def __init__(self, folder: Path, load: Callable[[], T]) -> None:
-        self._folder = folder
+    def __init__(self, folders: Sequence[Path], load: Callable[[], T]) -> None:
+        self._folders = folders
         self._load = load
         self._seen = ""
         self._tried = ""
@@ -131,9 +131,11 @@ class Watched(Generic[T]):
     def _digest(self) -> str:
         found = hashlib.sha256()
         try:
-            root = Path(os.path.realpath(self._folder, strict=True))
-            for file in files(root):
-                found.update(f"{file.relative_to(root)}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+            for folder in self._folders:
+                root = Path(os.path.realpath(folder, strict=True))
+                for file in files(root):
+                    found.update(f"{file.relative_to(root)}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+                found.update(b"\0")
         except OSError as error:
             self._tried = ""  # when it is readable again, load it in any case
             raise CatalogError([Problem(error.filename, "", f"cannot be read: {error.strerror}")]) from None

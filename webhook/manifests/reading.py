@@ -18,7 +18,7 @@ from webhook.manifests import documents
 from webhook.manifests.documents import Document, Scan, repeats_of
 from webhook.manifests.files import Boundary, Contents, content
 
-__all__ = ["KUSTOMIZATIONS", "Manifests", "Reading", "as_manifests", "read_paths"]
+__all__ = ["KUSTOMIZATIONS", "Manifests", "Reading", "as_manifests", "read_paths", "read_text"]
 
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _KUSTOMIZE: Final = "kustomize.config.k8s.io/"
@@ -86,12 +86,29 @@ def read_paths(paths: Sequence[Path | Contents], how: Reading) -> Manifests:
         elif how.lenient and (chart := _chart_of(path)):
             _skip_templates(chart, 1, found)
         elif how.lenient:
-            near = [each / name for each in path.absolute().parents[:_NEAR] for name in KUSTOMIZATIONS]
-            patches = {patch for each in near if each.is_file() for patch in _patches(each, documents.scan_file(each))}
-            _add_file(path, documents.scan_file(path, pipe=how.pipes), patches, found, how)
+            _add_file(path, documents.scan_file(path, pipe=how.pipes), _patches_near(path), found, how)
         else:
             _add(documents.scan_file(path), found, lenient=False)
     return found
+
+
+def read_text(path: Path, text: str, how: Reading) -> Manifests:
+    """What a file would hold with this text, such as one that is being edited, as if its folder were read."""
+    manifests = Manifests()
+    if chart := _chart_of(path):
+        _skip_templates(chart, 1, manifests)
+    elif how.excludes(path):
+        manifests.skipped["excluded"] += 1
+    else:
+        concerns = partial(how.concerns, text.encode(errors="replace"))
+        _add_file(path, documents.scan_text(text, str(path)), _patches_near(path), manifests, how, concerns)
+    return manifests
+
+
+def _patches_near(path: Path) -> Collection[Path]:
+    """The files that the kustomizations near a file apply as patches."""
+    near = [folder / name for folder in path.absolute().parents[:_NEAR] for name in KUSTOMIZATIONS]
+    return {patch for file in near if file.is_file() for patch in _patches(file, documents.scan_file(file))}
 
 
 def as_manifests(scan: Scan) -> Manifests:
@@ -125,8 +142,15 @@ def _add_folder(folder: Path, how: Reading, found: Manifests) -> None:
         _add_file(path, scan, patches, found, how)
 
 
-def _add_file(path: Path, scan: Scan, patches: Collection[Path], found: Manifests, how: Reading) -> None:
-    """Add what a file holds, unless it is meant for another program."""
+def _add_file(
+    path: Path,
+    scan: Scan,
+    patches: Collection[Path],
+    found: Manifests,
+    how: Reading,
+    concerns: Callable[[], bool] | None = None,
+) -> None:
+    """Add what a file holds, unless it is meant for another program; ``concerns``: see :func:`_add`."""
     if path.name in KUSTOMIZATIONS:
         found.skipped["kustomization"] += 1
     elif path.resolve() in patches:
@@ -134,7 +158,7 @@ def _add_file(path: Path, scan: Scan, patches: Collection[Path], found: Manifest
     elif path.suffix == ".json" and not scan.documents and not _names_a_kind(path):
         found.skipped["not a manifest"] += 1
     else:
-        _add(scan, found, lenient=True, concerns=partial(_concerns, path, how), repeating=how.repeating)
+        _add(scan, found, lenient=True, concerns=concerns or partial(_concerns, path, how), repeating=how.repeating)
 
 
 def _files(folder: Path, how: Reading, found: Manifests) -> Iterator[Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from graphlib import CycleError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from webhook.admission.errors import CatalogError, Problem
 from webhook.cel import CompileFailure, Environment, type_of_schema
@@ -13,19 +13,22 @@ from webhook.cel.types import BOOL, DYN, STRING, Type
 from webhook.ground.fieldpath import field_path
 from webhook.kubernetes import DECLARED
 from webhook.manifests.documents import Document
-from webhook.policy.environments import Environments, Inputs, Schema, child_of, node_at, unreadable
+from webhook.policy.environments import Environments, Inputs, Schema, child_of, node_at, unreadable, with_stored_type
 from webhook.policy.expression import Expression
 from webhook.policy.order import in_order
 from webhook.policy.path import MISSING, Path
 from webhook.policy.policy import Action, DefaultRule, FactValue, Policy, Reference, ValidationRule, Withdrawn
 from webhook.policy.problems import problem
 from webhook.policy.ranges import Range, in_force
-from webhook.policy.reads import OBJECT, Reads
+from webhook.policy.reads import OBJECT, STORED, Reads
 from webhook.policy.template import ChildRule, Entry, Fields
 from webhook.policy.templates import At, Compile, Templates, of_facts, paths_of
 
 if TYPE_CHECKING:
     from webhook.policy.document import Child, Default, PolicyDocument, Validation, Variable
+
+_MIXED: Final = "expected type 'dyn' but found"
+_DYNAMIC: Final = "what is read of oldObject has no type: write dyn(…) around each item of the list"
 
 Holds = Callable[[str], bool]
 """Whether a range of releases holds of those that are in force."""
@@ -298,12 +301,15 @@ class _Compiler:
         """Compile one expression; a failure becomes problems. ``name`` is shown in tracebacks and profiles."""
         try:
             checked = env.check(source)
+            if STORED in source:
+                with_stored_type(env).check(source)
             expect = None if expect == DYN else expect
             program = env.program(checked, expect, name=name, on_demand=on_demand, keep_tree=True)
         except CompileFailure as failure:
             for issue in failure.issues:
                 place = f" (line {issue.line}, column {issue.column + 1} of the expression)" if issue.line > 0 else ""
-                self._problem(at, f"{issue.message}{place}")
+                dynamic = f"; {_DYNAMIC}" if STORED in source and _MIXED in issue.message else ""
+                self._problem(at, f"{issue.message}{place}{dynamic}")
             return None
         reads = _selected(checked.expr)
         variables: dict[str, None] = {}

@@ -16,7 +16,7 @@ from webhook.cel import SHOWN, Environment, type_of_schema
 from webhook.cel.syntax import Call, Comprehension, Expr, Ident
 from webhook.cel.types import DYN, Type, object_of
 from webhook.policy.path import Path
-from webhook.policy.reads import OBJECT, Keys, Reads
+from webhook.policy.reads import OBJECT, STORED, Keys, Reads
 from webhook.schema import Structural
 
 Schema = Mapping[str, Any]
@@ -128,6 +128,14 @@ class Environments:
             for name, text in unchecked.items():
                 self._types[name] = self.at(None).check(text).result
             return self._types
+
+
+def with_stored_type(environment: Environment) -> Environment:
+    """The environment in which the stored object has the type of the new one.
+
+    Expressions are only checked by it: what an older definition has let in may be of another type.
+    """
+    return environment.extend({STORED: environment.variables[OBJECT]}, nodes={STORED: environment.nodes[OBJECT]})
 
 
 def node_at(schema: Schema, keys: Sequence[str]) -> Schema | None:

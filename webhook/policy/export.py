@@ -34,14 +34,17 @@ class Target:
     """The kind and the name of exported documents. ``name`` is that of the kind: a policy may have several kinds.
 
     ``static``: for manifest files of the control plane, where names need a special suffix (KEP-5793). ``release``: the
-    Kubernetes minor that installs them.
+    Kubernetes minor that installs them. ``alone``: other documents are about the other versions of the kind, so that
+    objects of those are not converted for these.
     """
 
     name: str
-    gvk: GroupVersionKind
+    group: str
+    versions: tuple[str, ...]
     plural: str
     static: bool = False
     release: Release = DEFAULT_RELEASE
+    alone: bool = False
 
     def named(self, sort: str) -> str:
         return f"{self.name}-{sort}.{'static.k8s.io' if self.static else 'modelgate.dev'}"
@@ -53,10 +56,10 @@ class Target:
 
     def matching(self) -> dict[str, Any]:
         """The match constraints of every policy."""
-        rule = {"apiGroups": [self.gvk.group], "apiVersions": [self.gvk.version], "resources": [self.plural]}
+        rule = {"apiGroups": [self.group], "apiVersions": [*self.versions], "resources": [self.plural]}
         rules = [{**rule, "operations": ["CREATE", "UPDATE"]}]
         return {
-            "matchConstraints": {"matchPolicy": "Equivalent", "resourceRules": rules},
+            "matchConstraints": {"matchPolicy": "Exact" if self.alone else "Equivalent", "resourceRules": rules},
             "matchConditions": [_LIVING],
         }
 

@@ -151,6 +151,7 @@ def _readiness(gate: Gate) -> Callable[[Request], object]:
         policies = f"admission policies {state.policies.digest}\n" if state.policies is not None else ""
         releases = "".join(f"{each} ({each.by})\n" for each in state.catalog.in_force.values()) if state.catalog else ""
         notes = "".join(f"{one_line(str(each))}\n" for each in state.deviations if each.is_notable)
+        notes += "".join(f"{text}\n" for text in gate.uncovered.texts)
         catalog = state.catalog.digest if state.catalog else ""
         return PlainTextResponse(f"ok{trouble}\ncatalog {catalog}\n{policies}{releases}{notes}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Final
@@ -48,6 +49,13 @@ class InstalledDefinitions:
         self._stop = threading.Event()
         self._trouble = "the installed definitions are not read yet"
         self._looked = False
+        self.appeared: Callable[[str], object] = lambda _name: None
+        """Told the name of each definition that the watch reports."""
+
+    def silence(self) -> float:
+        """Seconds since the last event of the watch; infinite without one."""
+        silence = self._reflector.silence() if self._reflector is not None else None
+        return math.inf if silence is None else silence
 
     def unready(self) -> list[str]:
         """Why the definitions are not known; empty after the first look."""
@@ -69,9 +77,13 @@ class InstalledDefinitions:
             if self._looked:
                 self._gate.refuse("installed definitions", text)
         else:
-            self._trouble = ""
+            before, self._trouble = self._trouble, self._definitions.trouble if self._definitions else ""
             self._begin()
-            self._gate.accept("installed definitions")
+            if not self._trouble:
+                self._gate.accept("installed definitions")
+            elif self._trouble != before:
+                log.warning("%s; Modelgate judges these kinds by its own", self._trouble)
+                self._gate.refuse("installed definitions", self._trouble)
 
     @contextlib.asynccontextmanager
     async def following(self) -> AsyncIterator[None]:
@@ -118,6 +130,7 @@ class InstalledDefinitions:
         return self._reflector is not None and self._reflector.listed.is_set() and not self._reflector.trouble
 
     def _changed(self, key: Key, _: object = None) -> None:
+        self.appeared(key.name)
         if any(key.name in names for names in self._gate.state.definition_names()):
             self._due.set()
 

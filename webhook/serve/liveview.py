@@ -90,15 +90,17 @@ class ViewRunner:
             self._view.stop()
 
 
-def live_view(kubeconfig: Path | None, stale: float, without: Collection[str] = ()) -> ViewRunner:
-    """A runner for a view of the kinds that facts read, but those of the groups ``without``, with a kubeconfig or the
-    in-cluster configuration.
+def live_view(
+    kubeconfig: Path | None, stale: float, without: Collection[str] = (), *, nodes: bool = False
+) -> ViewRunner:
+    """A runner for a view of the kinds that facts read, but those of the groups ``without``, and with ``nodes`` of the
+    nodes; with a kubeconfig or the in-cluster configuration.
     """
 
     def make() -> ThreadedView:
         from webhook.cluster.live import live_view  # noqa: PLC0415 - the client library takes a second to load
 
-        return live_view(kubeconfig, watched(without), stale)
+        return live_view(kubeconfig, watched(without, nodes=nodes), stale)
 
     return ViewRunner(make)
 

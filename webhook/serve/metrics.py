@@ -151,7 +151,7 @@ class Metrics:
             ("path", "status"),
             registry=self.registry,
         )
-        self.rules = Counts("modelgate_findings", "Causes and warnings by rule code.", ("code", "action"))
+        self.rules = Counts("modelgate_findings", "Findings by rule code and what came of them.", ("code", "action"))
         for counts in (self.requests, self.seconds, self.rules):
             self.registry.register(counts)
         self.catalog = Gauge("modelgate_catalog_info", "The catalog in use.", ("digest",), registry=self.registry)
@@ -174,6 +174,12 @@ class Metrics:
             ("kind", "code"),
             registry=self.registry,
         )
+        self.uncovered = Gauge(
+            "modelgate_kind_without_rules",
+            "1 for each kind for which the gate was called and of which it has no rules; twenty at most.",
+            ("kind",),
+            registry=self.registry,
+        )
         self.reloads = Counter(
             "modelgate_catalog_loads",
             "Sets of rules that were loaded (taken), or refused because of an error.",
@@ -189,6 +195,32 @@ class Metrics:
             ("outcome",),
             registry=self.registry,
         )
+        self.enforcement = Gauge(
+            "modelgate_enforcement_info",
+            "The Enforcements and PolicyExceptions in force.",
+            ("digest",),
+            registry=self.registry,
+        )
+        self.enforced = Gauge(
+            "modelgate_policies_in_force",
+            "Enforcements and PolicyExceptions in force.",
+            ("kind",),
+            registry=self.registry,
+        )
+        self.policies_refused = Gauge(
+            "modelgate_policies_refused",
+            "Enforcements and PolicyExceptions that cannot be read; their last good state stays in force.",
+            registry=self.registry,
+        )
+        self.policies_odd = Gauge(
+            "modelgate_policies_odd",
+            "What is odd about Enforcements and PolicyExceptions, such as an unknown code: see the log.",
+            registry=self.registry,
+        )
+        self.exceptions = Counts(
+            "modelgate_exceptions_used", "Findings that a PolicyException kept from refusing an object.", ("exception",)
+        )
+        self.registry.register(self.exceptions)
         self.certificates_refused = Counter(
             "modelgate_certificates_refused",
             "Pairs of certificate and key that were not taken up, because they cannot be used.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -24,15 +24,21 @@ T = TypeVar("T")
 
 
 class Reloader(Generic[T]):
-    """Keeps a part of a gate in sync with a folder."""
+    """Keeps a part of a gate in sync with folders."""
 
     def __init__(
-        self, gate: Gate, part: str, folder: Path, load: Callable[[], T], use: Callable[[T], None], outcomes: Counter
+        self,
+        gate: Gate,
+        part: str,
+        folders: Sequence[Path],
+        load: Callable[[], T],
+        use: Callable[[T], None],
+        outcomes: Counter,
     ) -> None:
         self._gate = gate
         self._part = part
-        self._folder = folder
-        self._watched = Watched(folder, load)
+        self._place = " and ".join(map(str, folders))
+        self._watched = Watched(folders, load)
         self._use = use
         self._outcomes = outcomes
 
@@ -55,22 +61,22 @@ class Reloader(Generic[T]):
         except (LoadError, NotReady, OSError, UnicodeDecodeError) as error:
             if isinstance(error, NotReady):
                 self._watched.again()  # policies need rules: try again as soon as these are loaded
-            self._refuse(f"the {self._part} in {self._folder} cannot be loaded: {error}", first=True)
+            self._refuse(f"the {self._part} in {self._place} cannot be loaded: {error}", first=True)
 
     def refresh(self) -> None:
-        """Check the folder, and use a new set if it is valid."""
+        """Check the folders, and use a new set if it is valid."""
         try:
             new = self._watched.changed()
         except NotReady:
             self._watched.again()
         except (LoadError, OSError, UnicodeDecodeError) as error:
-            self._refuse(f"the new {self._part} in {self._folder} are not used: {error}")
+            self._refuse(f"the new {self._part} in {self._place} are not used: {error}")
         else:
             if new is not None:
                 self._swap(new)
 
     def _refuse(self, text: str, *, first: bool = False) -> None:
-        """Log and report each fault once: the folder is checked every few seconds."""
+        """Log and report each fault once: the folders are checked every few seconds."""
         if text not in self._gate.readiness.refused:
             self._gate.refuse(self._part, text, first=first)
             self._outcomes.labels("refused").inc()
@@ -84,17 +90,16 @@ class Reloader(Generic[T]):
         self._outcomes.labels("taken").inc()
 
 
-def rules(gate: Gate, folder: Path, *, alone: bool = True) -> Reloader[Catalog]:
-    """A reloader for the rules: a folder of APIs, ``alone`` or beside the built-in ones."""
+def rules(gate: Gate, root: Path | None, packs: Sequence[Path] = ()) -> Reloader[Catalog]:
+    """A reloader for the rules: a folder of APIs (None: the built-in ones), and those that are added to it."""
 
     def load() -> Catalog:
-        settings = gate.state.options.settings
-        found = catalog.load(folder, settings) if alone else catalog.load(settings=settings, packs=[folder])
-        if not found.kinds:  # the files may not be mounted yet, and an empty catalog would admit everything
-            raise CatalogError([Problem(str(folder), "", "no API found")])
-        return found
+        loaded = catalog.load(root, gate.state.options.settings, packs=packs)
+        if not loaded.kinds:  # the files may not be mounted yet, and an empty catalog would admit everything
+            raise CatalogError([Problem(str(root), "", "no API found")])
+        return loaded
 
-    return Reloader(gate, "rules", folder, load, gate.use, gate.metrics.reloads)
+    return Reloader(gate, "rules", [*([root] if root else []), *packs], load, gate.use, gate.metrics.reloads)
 
 
 def admission_policies(gate: Gate, folder: Path) -> Reloader[PolicySet]:
@@ -104,4 +109,4 @@ def admission_policies(gate: Gate, folder: Path) -> Reloader[PolicySet]:
     def load() -> PolicySet:
         return policyset.load(folder)
 
-    return Reloader(gate, "admission policies", folder, load, gate.use_policies, gate.metrics.policy_reloads)
+    return Reloader(gate, "admission policies", [folder], load, gate.use_policies, gate.metrics.policy_reloads)

@@ -25,6 +25,7 @@ from webhook.engine import Options
 from webhook.serve.app import ERRORS, Background, application, probes
 from webhook.serve.callers import Anyone, Callers, Certified, ClusterIssuer, Tokens, tokens_current
 from webhook.serve.direct import Direct
+from webhook.serve.enforcement import EnforcedPolicies
 from webhook.serve.faults import cluster_events
 from webhook.serve.gate import Gate
 from webhook.serve.http.answers import Answers, refusals
@@ -251,13 +252,22 @@ def _view(gate: Gate, settings: Settings) -> Iterator[Background]:
     if settings.view != "live":
         gate.replace(installed=None)
     else:
-        view = live_view(settings.view_kubeconfig, settings.view_stale_seconds, gate.without)
+        view = live_view(
+            settings.view_kubeconfig,
+            settings.view_stale_seconds,
+            gate.without,
+            nodes=settings.facts.nodes != "off",
+        )
         gate.replace(live_view=view)
         gate.metrics.watch(view.freshness)
         yield view.running
-        installed = InstalledDefinitions(gate, functools.partial(reader, settings.view_kubeconfig), _settle)
-        gate.readiness.needs.append(installed.unready)
+        connect = functools.partial(reader, settings.view_kubeconfig)
+        installed = InstalledDefinitions(gate, connect, _settle)
+        enforced = EnforcedPolicies(gate, connect, installed.silence)
+        installed.appeared = enforced.appeared
+        gate.readiness.needs += [installed.unready, enforced.unready]
         yield installed.following
+        yield enforced.following
 
 
 def _events(gate: Gate, settings: Settings) -> Iterator[Background]:
@@ -270,10 +280,8 @@ def _events(gate: Gate, settings: Settings) -> Iterator[Background]:
 
 def _rules(gate: Gate, settings: Settings, hangup: Hangup) -> Iterator[Background]:
     """Load the rules and the admission policies; those from folders are reloaded on change."""
-    if settings.only_policies is not None:
-        yield _reloaded(rules(gate, settings.only_policies), settings, hangup)
-    elif settings.policies is not None:
-        yield _reloaded(rules(gate, settings.policies, alone=False), settings, hangup)
+    if settings.only_policies is not None or settings.policies:
+        yield _reloaded(rules(gate, settings.only_policies, settings.policies), settings, hangup)
     else:
         gc.disable()  # nothing of it becomes garbage, and each collection would look at all of it
         gate.use(catalog.load(settings=settings.facts))

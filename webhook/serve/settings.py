@@ -48,10 +48,10 @@ class Settings(BaseModel):
     listen_port: Annotated[int, Field(ge=0, le=65535)] = 9443
     tls_dir: Path
     profile: Profile = Profile.STANDARD
-    policies: Path | None = None
-    """A folder of APIs, laid out as ``policies/``, beside the built-in ones; reloaded on change."""
+    policies: Annotated[tuple[Path, ...], BeforeValidator(_listed)] = ()
+    """Folders of APIs, laid out as ``policies/``, beside the built-in ones; reloaded on change."""
     only_policies: Path | None = None
-    """Such a folder, to use instead of the built-in one."""
+    """Such a folder, to use instead of the built-in one; ``policies`` are added to it."""
     admission_policies: Path | None = None
     """A folder of Kubernetes' own policies (ValidatingAdmissionPolicy and MutatingAdmissionPolicy) with their bindings
     and params, evaluated beside the built-in rules; reloaded on change."""
@@ -129,6 +129,7 @@ class Settings(BaseModel):
                 values[name.removeprefix(PREFIX).lower()] = value
         values.update({name: value for name, value in flags.items() if value is not None})
         facts = {each.name: values.pop(each.name) for each in fields(FactSettings) if each.name in values}
+        facts.setdefault("nodes", "off")  # a gate watches them only if it is told to
         try:
             return cls.model_validate({"facts": folded(facts), **values})
         except ValidationError as error:

@@ -45,17 +45,24 @@ Interrupt = Callable[[], bool]
 
 
 class Compilation:
-    """Compiles the expressions of one policy and collects the problems: (path in the document, sentence)."""
+    """Compiles the expressions of one policy and collects the problems: (path in the document, sentence).
 
-    def __init__(self, document: ValidatingPolicy | MutatingPolicy, version: tuple[int, int]) -> None:
+    One that is not ``stored`` may use nothing that is newer than the version.
+    """
+
+    def __init__(
+        self, document: ValidatingPolicy | MutatingPolicy, version: tuple[int, int], *, stored: bool = True
+    ) -> None:
         self.problems: list[tuple[At, str]] = []
         self.variables = VariableSet()
-        self._version = version
+        self._version, self._stored = version, stored
         self._params = document.spec.paramKind is not None
 
     def environment(self, *, authorizer: bool = True, patches: bool = False) -> Environment:
         """The environment of the policy's expressions, without its variables."""
-        return admission_environment(self._version, params=self._params, authorizer=authorizer, patches=patches)
+        return admission_environment(
+            self._version, stored=self._stored, params=self._params, authorizer=authorizer, patches=patches
+        )
 
     def expression(
         self, at: At, source: str, expect: Sequence[Type], *, authorizer: bool = True, patches: bool = False

@@ -54,17 +54,20 @@ class NativePolicies:
     documents: tuple[ValidatingPolicy, ...] = ()
 
     @classmethod
-    def load(cls, documents: Iterable[Document], version: tuple[int, int] = COMPATIBLE) -> NativePolicies:
+    def load(
+        cls, documents: Iterable[Document], version: tuple[int, int] = COMPATIBLE, *, stored: bool = True
+    ) -> NativePolicies:
         """Read and compile policies and bindings.
 
         Args:
             documents: native documents (see :func:`is_native`).
-            version: the Kubernetes minor whose CEL libraries the expressions can use; they may use newer ones too.
+            version: the Kubernetes minor whose CEL libraries the expressions can use.
+            stored: whether they may use newer ones too, as policies that a cluster has already.
 
         Raises:
             CatalogError: all problems of all documents.
         """
-        loader = _Loader(version)
+        loader = _Loader(version, stored=stored)
         for document in documents:
             loader.read(document)
         loader.bind()
@@ -168,8 +171,8 @@ def _named(origin: Document, found: Problem) -> Problem:
 
 
 class _Loader:
-    def __init__(self, version: tuple[int, int]) -> None:
-        self.version = version
+    def __init__(self, version: tuple[int, int], *, stored: bool) -> None:
+        self.version, self.stored = version, stored
         self.problems: list[Problem] = []
         self.documents: list[ValidatingPolicy] = []
         self.validators: dict[str, Validator] = {}
@@ -202,7 +205,7 @@ class _Loader:
             self._compile(origin, document)
 
     def _compile(self, origin: Document, document: ValidatingPolicy | MutatingPolicy) -> None:
-        compilation = Compilation(document, self.version)
+        compilation = Compilation(document, self.version, stored=self.stored)
         if isinstance(document, ValidatingPolicy):
             self.documents.append(document)
             self.validators[document.metadata.name] = compile_validator(document, compilation)

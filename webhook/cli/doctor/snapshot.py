@@ -212,6 +212,8 @@ def _parsed(arguments: tuple[str, ...]) -> argparse.Namespace:
     add("--only-namespaces", type=_listed, default=())
     add("--cluster-objects", action="store_true")
     add("--view", default="none")
+    add("--nodes", default="off")
+    add("--no-fit", action="store_true")
     add("--profile", default="standard")
     add("--port", type=int, default=9443)
     add("--health-port", type=int, default=0)

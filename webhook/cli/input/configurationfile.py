@@ -29,6 +29,8 @@ class Behaviours(_Model):
     ome_namespace: str | None = Field(default=None, description="As --ome-namespace.")
     aim_documented_precision: bool | None = Field(default=None, description="As --aim-documented-precision.")
     aim_auto_selection: bool | None = Field(default=None, description="Select a template, as --aim-auto-selection.")
+    fit: bool | None = Field(default=None, description="Judge nodes, memory, storage and limits, as --fit.")
+    nodes: Literal["auto", "fixed", "elastic", "off"] | None = Field(default=None, description="As --nodes.")
     aim_namespace: str | None = Field(default=None, description="Namespace of AIM's operator, as --aim-namespace.")
 
 

@@ -25,9 +25,11 @@ FAILING: Final = {"error": (Severity.ERROR,), "warning": tuple(Severity), "never
 """A choice of --fail-on, and the findings for which the exit code is then 1."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags of `check`, `normalise` and `explain`."""
-    add_paths(parser, "+", "manifest or folder; - reads stdin")
+def add_arguments(
+    parser: argparse.ArgumentParser, number: str = "+", meaning: str = "manifest or folder; - reads stdin"
+) -> None:
+    """The flags of `check`, `normalise`, `explain` and `lsp`, and what a FILE is."""
+    add_paths(parser, number, meaning)
     _add_builds(group(parser, _READ))
     _add_surroundings(group(parser, _BESIDE))
     add_rules(parser)
@@ -144,9 +146,20 @@ def add_output(parser: argparse.ArgumentParser, formats: Sequence[str], quiet: s
     """What counts, and the format of the report, which is the first one by default; ``quiet`` and ``verbose`` say what
     these flags do.
     """
-    add = group(parser, COUNTS).add_argument
-    add("--fail-on", choices=tuple(FAILING), help="findings for which the exit code is 1 (default error)")
-    add(
+    group(parser, COUNTS).add_argument(
+        "--fail-on", choices=tuple(FAILING), help="findings for which the exit code is 1 (default error)"
+    )
+    add_reported(parser)
+    add = group(parser, "output").add_argument
+    add("-o", "--output", choices=formats, default=formats[0], help=f"format on stdout (default {formats[0]})")
+    add("--color", choices=("auto", "always", "never"), default="auto", help="colour (default auto: on a terminal)")
+    add("-q", "--quiet", action="store_true", help=quiet)
+    add("-v", "--verbose", action="store_true", help=verbose)
+
+
+def add_reported(parser: argparse.ArgumentParser) -> None:
+    """What is left out of the findings, and where their pages are."""
+    group(parser, COUNTS).add_argument(
         "--ignore",
         action="append",
         default=[],
@@ -154,18 +167,13 @@ def add_output(parser: argparse.ArgumentParser, formats: Sequence[str], quiet: s
         help="leave out warnings of a code; errors cannot be left out; repeatable. In a manifest: a comment "
         "`# modelgate: ignore CODE` beside the field, or the annotation modelgate.dev/ignore",
     )
-    add = group(parser, "output").add_argument
-    add("-o", "--output", choices=formats, default=formats[0], help=f"format on stdout (default {formats[0]})")
-    add("--color", choices=("auto", "always", "never"), default="auto", help="colour (default auto: on a terminal)")
-    add(
+    group(parser, "output").add_argument(
         "--docs-url",
         default=os.environ.get("MODELGATE_DOCS_URL"),
         metavar="URL",
         help="address where your organisation serves the site of `make site`, so that findings link to the pages of "
         "their rules (default: none; environment: MODELGATE_DOCS_URL)",
     )
-    add("-q", "--quiet", action="store_true", help=quiet)
-    add("-v", "--verbose", action="store_true", help=verbose)
 
 
 def must_have_objects(given: Manifests, options: argparse.Namespace) -> None:

@@ -7,7 +7,7 @@ import importlib
 from pathlib import Path
 from typing import Final
 
-from webhook.cli.shell.parser import Commands, command
+from webhook.cli.shell.parser import Commands, Once, command
 
 __all__ = ["add_parser", "run"]
 
@@ -30,7 +30,7 @@ def add_parser(commands: Commands) -> None:
         "texts of its fields ask for, and a case that passes.",
     )
     new.add_argument("crds", nargs="+", type=Path, metavar="CRD", help="CustomResourceDefinitions of one API group")
-    new.add_argument("--kind", metavar="KIND", help="only this kind of those defined")
+    new.add_argument("--kind", action=Once, metavar="KIND", help="only this kind of those defined")
     new.add_argument("--into", type=Path, metavar="DIR", help="where to make it (default: the first word of the group)")
     new.add_argument("--force", action="store_true", help="replace files that are there")
     check = actions.add_parser(

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from webhook import catalog
 from webhook.admission.errors import Problem
-from webhook.catalog import PACK, Catalog, Pack, built_in, names_read
-from webhook.cli import FINDINGS, GOOD
+from webhook.catalog import PACK, Catalog, Pack, built_in, names_of_children, names_read
+from webhook.cli import FINDINGS, GOOD, native
 from webhook.cli.cases import is_about
 from webhook.cli.output import say
 from webhook.cli.pack.proofs import Placed, RuleKey, faults, placed, rules_of, rules_with_policies, unproved
@@ -24,7 +24,7 @@ from webhook.cli.test import tables
 from webhook.facts.settings import field_of
 from webhook.manifests import documents
 from webhook.manifests.folders import content_of, entries
-from webhook.policy import DefaultRule
+from webhook.policy import DefaultRule, Profile
 
 _REMOVES: Final = ("remove", "delete", "no effect", "not enforced")
 """Words of a message after which the field itself may go."""
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
         for problem in problems_of(api, cases, loaded):
             count += 1
             say(str(problem))
-        kinds = sum(loaded.uncompiled(gvk).api == api for gvk in loaded.kinds)
+        kinds = len({(gvk.group, gvk.kind) for gvk in loaded.kinds if loaded.uncompiled(gvk).api == api})
         codes = {code for code, _ in rules_of(api, loaded)}
         counts = {"kind": kinds, "code": len(codes), "case": len(cases)}
         say(f"{api}: {', '.join(starmap(_counted, counts.items()))}")
@@ -71,8 +71,17 @@ def problems_of(api: str, cases: Sequence[Placed], loaded: Catalog) -> Iterator[
         code, releases = key
         name = f"{code} ({releases})" if releases else code
         yield Problem(places.get(key, str(pack.folder)), name, message)
+    yield from _of_export(api, loaded, {code: place for (code, _), place in places.items()})
     yield from faults(cases, loaded)
     yield from example_faults(cases, loaded)
+
+
+def _of_export(api: str, loaded: Catalog, places: Mapping[str, str]) -> Iterator[Problem]:
+    """The rules that `modelgate export` must leave out, because the API server refuses their expressions."""
+    kinds = (loaded.kinds[gvk] for gvk in loaded.kinds if loaded.uncompiled(gvk).api == api)
+    problems = {code: why for known in kinds for code, why in native.refused(known, Profile.STANDARD).items()}
+    for code, why in problems.items():
+        yield Problem(places.get(code, api), code, f"cannot be exported, because the API server would refuse it: {why}")
 
 
 def _of_pack(pack: Pack, loaded: Catalog, api: str) -> Iterator[Problem]:
@@ -83,6 +92,10 @@ def _of_pack(pack: Pack, loaded: Catalog, api: str) -> Iterator[Problem]:
     groups = {gvk.group for gvk in loaded.kinds if loaded.uncompiled(gvk).api == api}
     if missing := sorted(groups - {*pack.groups}):
         yield Problem(pack.place("spec", "groups"), "spec.groups", f"add {', '.join(missing)}: it has kinds here")
+    for gvk in loaded.without_rules():
+        if loaded.uncompiled(gvk).api == api:
+            use = f"add {gvk.version} to the versions of its policies, or objects of this version pass unjudged"
+            yield Problem(str(pack.folder), "", f"{gvk} is served and has no rules: {use}")
     yield from _of_settings(pack, loaded, api)
     letters = {code[:2] for code, _ in rules_of(api, loaded)}
     if missing := sorted(letters - {*pack.codes}):
@@ -90,11 +103,11 @@ def _of_pack(pack: Pack, loaded: Catalog, api: str) -> Iterator[Problem]:
 
 
 def _of_settings(pack: Pack, loaded: Catalog, api: str) -> Iterator[Problem]:
-    """The settings that no rule reads, and those that a rule reads without asking whether they are known."""
+    """The settings that nothing reads, and those that a rule reads without asking whether they are known."""
     read = set[str]()
     for policy, rule in rules_with_policies(api, loaded).values() if pack.settings else ():
         named, asked = names_read(policy, rule)
-        read |= named | asked
+        read |= named | asked | names_of_children(policy)
         for name in sorted(name for name in named - asked if pack.settings[name].default is None):
             message = f"reads facts.operator.{name}, which may not be known: ask for has(facts.operator.{name}) first"
             yield Problem(pack.place("spec", "settings", name), rule.code, message)

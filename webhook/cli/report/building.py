@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from webhook.admission.errors import Problem
 from webhook.cli.manifests import Outcomes
+from webhook.cli.report.codes import Codes
 from webhook.cli.report.omitted import Known, kept, without_consequences
 from webhook.cli.report.report import Report
 from webhook.cli.report.templates import Templates
@@ -32,22 +33,36 @@ def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report
     report.moved = outcomes.moved
     report.unjudged = [*_unjudged(outcomes), *_values_of_charts(outcomes.given.documents)]
 
-    def judge(document: Document) -> list[Finding]:
-        validation = outcomes.review(document).validation
-        return findings_of(document, validation.causes, validation.warnings)
-
     templates = Templates(Path.cwd())
     known = Known(outcomes.at_commit, findings_of)
     for outcome in outcomes.reviews:
-        decision = outcome.validation
-        all_found = findings_of(outcome.document, decision.causes, decision.warnings)
-        all_found = without_consequences(outcome.document, all_found, judge)
-        found, count = kept(all_found, outcome.document, ignored, outcomes.codes)
+        found, count = kept_findings(outcome, outcomes.review, ignored, outcomes.codes)
         new = known.without(outcome.document, found)
         report.objects.append(templates.located(_verdict(outcome, new, len(found) - len(new))))
         report.ignored += count
         report.before += len(found) - len(new)
     return report
+
+
+def kept_findings(
+    outcome: ReviewedManifest,
+    review: Callable[[Document], ReviewedManifest],
+    ignored: Collection[str],
+    codes: Codes,
+) -> tuple[list[Finding], int]:
+    """The findings of a review without those that are ignored and those that follow from a misspelt field; and how many
+    are ignored. ``review`` judges another text of the document.
+    """
+
+    def judge(document: Document) -> list[Finding]:
+        return _all_findings(review(document))
+
+    findings = without_consequences(outcome.document, _all_findings(outcome), judge)
+    return kept(findings, outcome.document, ignored, codes)
+
+
+def _all_findings(outcome: ReviewedManifest) -> list[Finding]:
+    return findings_of(outcome.document, outcome.validation.causes, outcome.validation.warnings)
 
 
 def _unjudged(outcomes: Outcomes) -> Iterator[Problem]:

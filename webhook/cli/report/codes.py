@@ -7,9 +7,10 @@ from collections.abc import Callable, Collection, Mapping
 from textwrap import fill
 from typing import Final
 
+from webhook import enforcement
 from webhook.admission.errors import Problem, SettingsError
 from webhook.catalog import built_in
-from webhook.engine import CHILD_CODES, POD_CODES
+from webhook.engine import CHILD_CODES, FIT_CODES, POD_CODES
 from webhook.library.findings import CODES
 
 Codes = Callable[[], frozenset[str]]
@@ -50,19 +51,47 @@ KUBERNETES: Final[Mapping[str, str]] = {
 }
 """Their rules are Kubernetes' own, for every field: so they are told apart by the field."""
 
+_NODES: Final = " Nodes change: a warning under every profile. It is not said in a cluster that may add nodes."
+_ALONE: Final = " A warning; a denial under the strict profile, where it follows from the object and what it names."
+
+_OF_FIT: Final = (
+    f"No node can ever run the pod: kube-scheduler's own filters say no for every node, whatever its taints.{_NODES}",
+    f"Only taints stand against the pod; another admission plugin may add a toleration, so it is probable.{_NODES}",
+    f"No node has the GPU that the accelerator names; the name is the operator's own, so it is probable.{_NODES}",
+    f"The weights, a lower bound, exceed all memory of the GPUs asked for, an upper bound.{_ALONE}",
+    "Weights, the cache of one sequence and 512 MiB a GPU exceed the memory that the engine uses. It is probable.",
+    f"vLLM divides attention heads by its ranks, and refuses to start with a remainder.{_ALONE}",
+    f"The file of the model is larger than where it is stored.{_ALONE}",
+    "One pod asks for more than a quota or a range of limits allows, or names a class that does not exist. A warning.",
+    f"LLMKube's Metal agent refuses a service whose estimate exceeds memoryBudget.{_ALONE}",
+)
+
+FIT: Final[Mapping[str, str]] = dict(zip(FIT_CODES, _OF_FIT, strict=True))
+"""What is said of nodes, memory, storage and limits (docs/fit.md)."""
+
 
 def retired() -> frozenset[str]:
     """Codes of rules that are gone. They are never used again."""
-    return frozenset(code for pack in built_in().values() for code in pack.retired)
+    return frozenset(code for pack in built_in().values() for code in (*pack.retired, *pack.moved))
+
+
+def _moved(code: str) -> str:
+    """The code that says now what the rule of another one said; "" if there is none."""
+    return next((pack.moved[code] for pack in built_in().values() if code in pack.moved), "")
 
 
 def pod_code(code: str) -> list[str] | None:
     """The lines that explain one of these codes; None for any other."""
+    if code in FIT:
+        return [f"{code}: every kind that serves a model, spec", "", fill(FIT[code], 100)]
     if code in KUBERNETES:
         kinds = (
             f"every kind {'with pods or parts of pods' if code in POD_CODES else 'whose children are described'}, spec"
         )
         return [f"{code}: {kinds}", "", fill(KUBERNETES[code], 100)]
+    if new := _moved(code):
+        why = f"This rule is gone: {new} says it at the same field, in Kubernetes' words, of what the operator makes."
+        return [f"{code}: moved to {new}", "", fill(f"{why} No rule gets the code again.", 100)]
     if code in retired():
         why = f"This rule is gone: {_REFUSED} says it of every field of pods, or KC001 to KC006 of what the "
         why += "operator makes, in Kubernetes' words. No rule gets the code again."
@@ -86,36 +115,14 @@ def known_codes(given: Collection[str], codes: Codes, source: str = "--ignore") 
 
 def all_codes(codes: Codes) -> frozenset[str]:
     """All codes. A retired one may still be named, which has no effect."""
-    return codes() | CODES.keys() | KUBERNETES.keys() | retired()
-
-
-_MOST: Final = 2
-"""Letters that may be wrong in a code, of which each has five."""
+    return codes() | CODES.keys() | KUBERNETES.keys() | FIT.keys() | retired()
 
 
 def unknown(code: str, codes: Collection[str]) -> str:
-    """Say that a code does not exist, with those that differ in the fewest letters, the nearest numbers first."""
-    written = code.upper()[:20]
-    far = {each: _distance(written, each.upper()) for each in codes}
-    least = [each for each in far if far[each] == min(far.values()) <= _MOST]
-    near = sorted(least, key=lambda each: (abs(_number(each) - _number(written)), each))[:3]
+    """Say that a code does not exist, with those that it may be a typo of."""
+    near = enforcement.similar(code, codes)
     advice = f"did you mean {' or '.join(near)}?" if near else "`modelgate rule` lists all"
     return f"there is no rule {code}; {advice}"
-
-
-def _distance(one: str, other: str) -> int:
-    """The letters to add, remove or change to make one of the other: Levenshtein's distance."""
-    row = list(range(len(other) + 1))
-    for number, letter in enumerate(one, 1):
-        above, row = row, [number]
-        for place, each in enumerate(other):
-            row.append(min(row[-1] + 1, above[place + 1] + 1, above[place] + (letter != each)))
-    return row[-1]
-
-
-def _number(code: str) -> int:
-    """The number in a code, of which a written one may have too few or too many digits."""
-    return int(f"{''.join(filter(str.isdecimal, code))}000"[:3])
 
 
 def codes_in(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from webhook.admission import one_line
+from webhook.admission import Muted, one_line
 from webhook.admission.errors import Problem
 from webhook.children import Child
 from webhook.cli.output import inert, inert_json
@@ -76,6 +76,18 @@ def _object(each: Verdict, report: Report) -> dict[str, Any]:
         "findings": [_finding(found, report.docs) for found in each.findings],
         "changes": [_change(change) for change in each.filled],
         **({"children": [_child(child) for child in each.children]} if report.children else {}),
+        **({"muted": [_muted(finding) for finding in each.muted]} if each.muted else {}),
+    }
+
+
+def _muted(muted: Muted) -> dict[str, str]:
+    finding = muted.finding
+    return {
+        "code": finding.code,
+        "field": finding.field,
+        "message": finding.message,
+        "action": muted.action,
+        "by": muted.by,
     }
 
 

@@ -19,6 +19,7 @@ from webhook.cli.report.codes import Codes, all_codes, codes_in, unknown
 from webhook.facts.nodes import text
 from webhook.ground.fieldpath import field_keys
 from webhook.library.apiserver import placed
+from webhook.library.edits import MEANT
 from webhook.library.findings import Finding, Severity
 from webhook.library.review import Key, ReviewedManifest, key_of
 from webhook.manifests.documents import Document
@@ -141,7 +142,6 @@ def _text(finding: Finding) -> str:
     return _INDEX.sub("[]", finding.text)
 
 
-MEANT: Final = re.compile(r"unknown field; (?:did you mean|its name is now) (?P<name>[\w.\[\]]+)")
 _MOST: Final = 100
 """Misspelt fields of one object that are looked at: people make fewer."""
 

@@ -6,12 +6,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from webhook.admission.errors import Problem
 from webhook.catalog import built_in
 from webhook.library.findings import Finding, Severity
 from webhook.library.rulings import JudgedAs, Moved
 from webhook.library.verdict import Result, Verdict
+
+_SHOWN: Final = 5
+"""Policies that are named in a note."""
 
 
 @dataclass(slots=True)
@@ -67,6 +71,9 @@ class Report:
         for moved in self.moved:
             text = f"the release by which objects are judged changes: {moved.before} → {moved.after}"
             yield Problem(next(iter(moved.after.places), ""), "", text)
+        if muted := [finding for verdict in self.objects for finding in verdict.muted]:
+            by = ", ".join(sorted({f"{finding.action} by {finding.by}" for finding in muted})[:_SHOWN])
+            yield Problem("", "", f"counts for nothing: {len(muted)} findings ({by}); -v lists them")
         if self.before:
             text = f"not reported: {self.before} {'finding' if self.before == 1 else 'findings'} as before (--all)"
             yield Problem("", "", text)

@@ -13,7 +13,7 @@ from webhook import catalog
 from webhook.admission import GroupVersionKind
 from webhook.catalog import Catalog, KnownKind
 from webhook.cli.output import inert_json
-from webhook.cli.report.codes import KUBERNETES
+from webhook.cli.report.codes import FIT, KUBERNETES
 from webhook.cli.report.machine import located
 from webhook.cli.report.report import Report, rule_page
 from webhook.cli.rule import page_of
@@ -63,7 +63,7 @@ def _notifications(report: Report) -> Iterator[dict[str, Any]]:
 
 def _rule(code: str, loaded: Catalog, known: KnownKind | None, docs: str) -> dict[str, Any]:
     sentence, page = page_of(code, known, loaded) if known else ("", "")
-    page = page or {**CODES, **KUBERNETES}.get(code, f"`modelgate rule {code}` explains this rule.")
+    page = page or {**CODES, **KUBERNETES, **FIT}.get(code, f"`modelgate rule {code}` explains this rule.")
     link = rule_page(code, docs)
     return {
         "id": code,

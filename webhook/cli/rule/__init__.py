@@ -13,7 +13,7 @@ from webhook.catalog import Catalog, KnownKind, forms
 from webhook.cli import GOOD, USAGE, choices
 from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
-from webhook.cli.report.codes import KUBERNETES, pod_code, retired, unknown
+from webhook.cli.report.codes import FIT, KUBERNETES, pod_code, retired, unknown
 from webhook.cli.rule.shown import RuleForm, Shown, all_rules, example_of, place, repairs, rules, shown_value, yaml_of
 from webhook.cli.shell.parser import Commands, command
 from webhook.library.findings import CODES
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     if forms_of_code := list(rules(code, loaded)):
         print("\n\n".join("\n".join(_page(form, loaded, source=options.source)) for form in forms_of_code))
         return GOOD
-    said = unknown(options.code, [*sorted(loaded.codes()), *KUBERNETES, *CODES])
+    said = unknown(options.code, [*sorted(loaded.codes()), *KUBERNETES, *FIT, *CODES])
     letters = {each for pack in loaded.packs.values() for each in pack.codes}
     more = "" if code[:2] in letters else " (of a folder of your own: add --policies DIR)"
     say(f"modelgate rule: {said}{more}", sys.stderr)
@@ -69,7 +69,7 @@ def explained(loaded: Catalog) -> Iterator[tuple[RuleForm, Shown | None]]:
 
 def without_rule() -> dict[str, list[str]]:
     """The lines that explain each code that has no rule here: Kubernetes', and those of rules that are gone."""
-    return {code: pod_code(code) or [] for code in (*KUBERNETES, *sorted(retired()))}
+    return {code: pod_code(code) or [] for code in (*KUBERNETES, *FIT, *sorted(retired()))}
 
 
 def page_of(code: str, known: KnownKind, loaded: Catalog) -> tuple[str, str]:
@@ -93,6 +93,7 @@ def _list(loaded: Catalog) -> Iterator[str]:
     for code, (where, kinds) in sorted(rules.items()):
         yield f"{code}  {', '.join(dict.fromkeys(kinds))}: {where or 'the object'}"
     yield from (f"{code}  what the operator makes: Kubernetes' own rules" for code in KUBERNETES)
+    yield from (f"{code}  every kind that serves a model: nodes, memory, storage, limits" for code in FIT)
     yield from (f"{code}  a finding without a rule" for code in CODES)
 
 

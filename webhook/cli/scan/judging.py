@@ -165,7 +165,9 @@ class Scan:
             stamp=stamp,
             checked=each.readable or bool(each.causes),
             judged_as=each.judged_as,
+            muted=verdict.muted,
         )
+        self.counts["muted"] += bool(verdict.muted)
         return Judged(each.value, verdict, report, each.rules)
 
     def _count(self, found: Judged) -> None:
@@ -188,6 +190,8 @@ class Scan:
             f"{counts[Standing.VOID]} without a valid stamp",
             f"{counts[Standing.OUTDATED]} with an outdated one",
         ]
+        if counts["muted"]:
+            parts.append(f"{counts['muted']} with findings that count for nothing")
         if counts["ignored"]:
             parts.append(f"{counts['ignored']} warnings ignored")
         say(", ".join(parts), file)

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from webhook.admission.errors import Problem, Unavailable
 from webhook.catalog import Catalog, KnownKind, built_in, groups_of, names_of
@@ -26,22 +26,29 @@ from webhook.cluster import (
     ClusterQuestion,
     Definitions,
     Key,
+    NodeStore,
     Reader,
     Reference,
     RequestView,
     Store,
     ask,
     find,
+    is_optional,
     light,
 )
-from webhook.cluster.view import Kind, MemoryView
+from webhook.cluster.view import NODE, UNREADABLE, Kind, MemoryView, Unwatched
+from webhook.enforcement import ENFORCEMENT, EXCEPTION, GROUP
 from webhook.engine import Ruling
 from webhook.facts import WATCHED
 from webhook.library.apiserver import is_definition, kind_of, placed, read_definitions, receive, stored_object
+from webhook.library.judge import degrees_of
 from webhook.library.kinds import unserved
 from webhook.library.rulings import Rulings
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import Manifests, Reading, read_paths
+
+if TYPE_CHECKING:
+    from webhook.enforcement import Degrees
 
 READ_SECONDS: Final = 10.0
 """For one request of one object; a definition has up to two megabytes."""
@@ -103,12 +110,26 @@ class Cluster:
         self.skipped: Counter[str] = Counter()
         self.notes: list[Problem] = []
         self.remarks: list[Problem] = []
+        rules = rules.by_degrees(self._degrees())
         self.rulings = Rulings(rules, partial(self._under_definitions, instead=tuple(instead)))
         self.rules = self.rulings.of_no_file.ruling
         self.view = RequestView(_Lookups(api), {})
 
     def objects(self) -> Iterator[StoredObject]:
         return self._objects(self.rules.catalog)
+
+    def _degrees(self) -> Degrees | None:
+        """How strict the cluster is now. Without the right to read that: as the profile says, which is remarked on."""
+        documents = list[Document]()
+        try:
+            for kind in (Kind(GROUP, ENFORCEMENT), Kind(GROUP, EXCEPTION), Kind("", "Namespace")):
+                if kind.group or documents:
+                    documents += [Document(f"{kind.kind} {Key.of(obj)}", 1, obj) for obj in _listed(self.api, kind)]
+        except ApiError as error:
+            text = f"judged by the profile alone, because objects of kind {kind.kind} cannot be listed: {error}"
+            self.remarks.append(Problem("", "", text))
+            return None
+        return degrees_of(documents)
 
     def pairs(self, changed: Self) -> Iterator[tuple[StoredObject, StoredObject]]:
         """Each object of the kinds that either covers, for both."""
@@ -187,6 +208,15 @@ class Cluster:
         return [Document(_name(each), 1, each) for each in found], definitions.absent
 
 
+_FORBIDDEN: Final = 403
+_BY_NAME: Final = frozenset([Kind("", "ConfigMap"), Kind("scheduling.k8s.io", "PriorityClass")])
+"""Kinds of which single objects are looked up, however many there are."""
+
+
+class _DeniedError(Unavailable, Unwatched):
+    """A kind that rules read cannot be listed. What is said of nodes is silent then."""
+
+
 class _Lookups:
     """What rules look up, read when it is first asked for: a kind that a scan may list at once, others by name.
 
@@ -206,6 +236,8 @@ class _Lookups:
         return self.read(Reference(kind, namespace, name), READ_SECONDS)
 
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
+        if kind in _BY_NAME:
+            raise Unwatched(f"{kind.kind} objects are read by name")
         return self._store(kind).list(namespace)
 
     def cached(self, question: ClusterQuestion) -> tuple[bool, ClusterAnswer]:
@@ -223,6 +255,8 @@ class _Lookups:
         try:
             return ask(self._api, question, READ_SECONDS, time.monotonic)
         except ApiError as error:
+            if error.status == _FORBIDDEN and is_optional(question):
+                return UNREADABLE
             raise Unavailable(f"{question} cannot be read from the API server: {error}") from error
 
     def _store(self, kind: Kind) -> Store:
@@ -232,23 +266,28 @@ class _Lookups:
             Unavailable: they cannot be listed.
         """
         if kind in self._denied:
-            raise Unavailable(self._denied[kind])
+            raise _DeniedError(self._denied[kind])
         if kind not in self._stores:
             try:
                 self._stores[kind] = self._list(kind)
             except ApiError as error:
                 self._denied[kind] = f"its rules read {kind.kind} objects, which cannot be listed: {error}"
-                raise Unavailable(self._denied[kind]) from error
+                raise _DeniedError(self._denied[kind]) from error
         return self._stores[kind]
 
     def _list(self, kind: Kind) -> Store:
-        store = Store()
-        resource = find(self._api, kind)
-        if resource is not None:
-            for page in self._api.pages(resource):
-                for obj in page["items"]:
-                    store.put(Key.of(obj), light(obj, resource))
+        store = NodeStore() if kind == NODE else Store()
+        for obj in _listed(self._api, kind):
+            store.put(Key.of(obj), obj)
         return store
+
+
+def _listed(api: Reader, kind: Kind) -> Iterator[dict[str, Any]]:
+    """All objects of a kind, page by page; none if its API is not installed."""
+    resource = find(api, kind)
+    if resource is not None:
+        for page in api.pages(resource):
+            yield from (light(obj, resource) for obj in page["items"])
 
 
 def _is_listed(kind: Kind) -> bool:
@@ -278,7 +317,7 @@ class Files:
         self.notes: list[Problem] = []
         self.problems = [*given.problems]
         self.skipped: Counter[str] = given.skipped.copy()
-        self.rules = rules
+        self.rules = rules = rules.by_degrees(degrees_of(given.documents))
         pins = None if options.pins is False else pins_of(given.documents, roots_of(options.files), rules.shipped)
         self.remarks = [*(pins.remarks if pins else ())]
         self.rulings = Rulings(rules, self._under_definitions(options, rules), deployed_by(pins))

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 from webhook.cli import ALIASES, COMMANDS, USAGE
@@ -61,14 +62,34 @@ def unknown_kind(word: str, known: Iterable[KnownKind]) -> str:
     return f"unknown kind {word!r}{nearest(word, names) or '; known kinds: ' + ', '.join(names)}"
 
 
+class Once(argparse._StoreAction):  # noqa: SLF001 - argparse has no other name for it
+    """A value that is given once: of two different ones, the first would be ignored in silence."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        given = parser.given if option_string and isinstance(parser, Parser) else {}
+        if given.setdefault(self.dest, values) != values:
+            parser.error(f"{option_string} is given twice: {given[self.dest]} and {values}")
+        super().__call__(parser, namespace, values, option_string)
+
+
+class _Value(Once):
+    """As argparse's usual action, but a file or a folder is given once."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        super().__call__(parser, namespace, values, option_string if self.type is Path else None)
+
+
 class Parser(argparse.ArgumentParser):
     """As argparse's. An unknown option is reported with the usage of its command, not of the program."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**{"allow_abbrev": False, **more})
+        self.register("action", None, _Value)
+        self.given = dict[str, Any]()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse's, but a subcommand does not hand its unknown options up."""
+        self.given.clear()
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")

@@ -28,17 +28,15 @@ def tolerated(judged: RatchetedDecision, review: ObjectReview) -> tuple[Cause, .
     Its stamp matches nothing, so a reader of stamped objects never acts on it. The stored stamp does not help: it may
     have been forged while the gate was missed.
     """
-    if not review.options.profile.denies:
-        return ()
-    if judged.hidden or not judged.spared:
-        return judged.hidden
-    return judge(review.as_created()).decision.causes
+    if judged.spared:
+        return judged.hidden or judge(review.as_created()).decision.causes
+    return judged.hidden if judged.hidden and review.strictness().profile.denies else ()
 
 
-def stamp_of(result: Normalised, catalog: Catalog, profile: Profile, *, valid: bool) -> Stamp:
+def stamp_of(result: Normalised, catalog: Catalog, *, valid: bool) -> Stamp:
     if valid:
-        return Stamp.of(result.object, catalog.digest, result.recorded, profile)
-    return Stamp.of_tolerated(catalog.digest, result.recorded, profile)
+        return Stamp.of(result.object, catalog.digest, result.recorded)
+    return Stamp.of_tolerated(catalog.digest, result.recorded)
 
 
 def stamped(obj: dict[str, Any], stamp: Stamp) -> dict[str, Any]:
@@ -55,14 +53,14 @@ def stamped(obj: dict[str, Any], stamp: Stamp) -> dict[str, Any]:
 
 def with_checked_stamp(judged: RatchetedDecision, review: ObjectReview) -> Decision:
     """The decision with what is wrong with the stamp: a cause under strict, else a warning."""
-    decision, options = judged.decision, review.options
-    if review.kind.foreign or decision.causes or options.written(review.request):
+    decision = judged.decision
+    if review.kind.foreign or decision.causes or review.options.written(review.request):
         return decision
     stamp = _new_claim(review)
     if stamp is None:
         return decision
     why = _falsehood(stamp, judged, review)
-    if why and options.profile is Profile.STRICT:
+    if why and review.strictness().profile is Profile.STRICT:
         return replace(decision, causes=(Cause(FIELD, "FieldValueForbidden", f"Forbidden: {why}"),))
     why = why or _label_mismatch(stamp, review)
     return replace(decision, warnings=(*decision.warnings, Warn(FIELD, why))) if why else decision
@@ -90,10 +88,6 @@ def _falsehood(stamp: Stamp, judged: RatchetedDecision, review: ObjectReview) ->
 
 
 def _label_mismatch(stamp: Stamp, review: ObjectReview) -> str:
-    """Another catalog or profile than this gate's. Replicas differ during a rollout, so it never refuses."""
-    digest, profile = review.catalog.digest, review.options.profile
-    if stamp.catalog != digest:
-        return f'is of catalog "{stamp.catalog}", but this gate has catalog {digest}'
-    if stamp.profile != profile:
-        return f'is of profile "{stamp.profile}", but this gate judges by profile {profile}'
-    return ""
+    """Another catalog than this gate's. Replicas differ during a rollout, so it never refuses."""
+    digest = review.catalog.digest
+    return "" if stamp.catalog == digest else f'is of catalog "{stamp.catalog}", but this gate has catalog {digest}'

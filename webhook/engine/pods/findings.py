@@ -53,12 +53,12 @@ def pod_findings(subject: Subject, judged: Judged = NOTHING_JUDGED) -> Findings 
     faults, warnings = _judged(review, place, subject.obj, judged)
     if not faults and not warnings:
         return None
-    findings, old_faults = Findings(), None
+    findings, old_faults, denies = Findings(), None, review.strictness().denies(REFUSED, {Profile.STRICT})
     for fault in faults:
         if fault.field in refused or _LAST_INDEX.sub("", fault.field) in refused:
             continue
         text = cut_end(fault.text, LINE)
-        if review.options.profile is not Profile.STRICT:
+        if not denies:
             findings.warnings.append(Warn(fault.field, text, REFUSED))
             continue
         if old_faults is None:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
+from webhook.facts.aim.fit import fit_of_service
 from webhook.facts.aim.health import failed_caches, lacks_token, larger_source, same_source, uncached
 from webhook.facts.aim.lookup import (
     CACHE_STORAGE,
@@ -286,6 +287,7 @@ _CHOSEN: Final = ("template.name", "template.kind", "template.image", "config.na
 
 KNOWLEDGE: Final = Knowledge(
     FACTS,
+    fits={"AIMService": fit_of_service},
     watched=frozenset(
         [*(Kind(GROUP, kind) for kind in _WATCHED), Kind("", "Node"), Kind("storage.k8s.io", "StorageClass")]
     ),

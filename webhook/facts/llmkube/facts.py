@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import BOOLEAN, INTEGER, INTEGERS, STRING, STRINGS, Fact, Fetched, Knowledge, fields
+from webhook.facts.llmkube.fit import fit_of_service
 from webhook.facts.llmkube.layers import parse_layer_split
 from webhook.facts.llmkube.pods import MODEL, POD_FACTS, PREFETCH_FACTS
 from webhook.facts.llmkube.source import SourceKind, classify_page, cleaned, parse_source
@@ -247,6 +248,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
 
 KNOWLEDGE: Final = Knowledge(
     FACTS,
+    fits={"InferenceService": fit_of_service},
     watched=frozenset([Kind(_GROUP, "InferenceService")]),
     fetched=frozenset([Fetched(Kind("", "PersistentVolumeClaim")), Fetched(MODEL)]),
 )

@@ -7,6 +7,7 @@ from webhook.facts.fact import Fetched, Knowledge
 from webhook.facts.nodes import Referent
 from webhook.facts.ome.choice import comparison, preferred, ranking_tables, selection_of
 from webhook.facts.ome.facts import FACTS
+from webhook.facts.ome.fit import fit_of_service
 from webhook.facts.ome.lookup import find_model, find_runtime
 from webhook.facts.ome.merging import merged
 from webhook.facts.ome.selection import incompatible
@@ -61,6 +62,7 @@ KNOWLEDGE: Final = Knowledge(
             *(Fetched(Kind("resource.k8s.io", kind)) for kind in _CLAIMS),
         ]
     ),
+    fits={"InferenceService": fit_of_service},
     comparisons={_SERVICE: comparison},
     explanations={_SERVICE: ranking_tables},
     choices={(_SERVICE, "model"): ("name", "kind"), (_SERVICE, "runtime"): ("name", "kind")},

@@ -42,6 +42,15 @@ class World:
                 found[kind] = (*found.get(kind, ()), *paths)
         return World(found, frozenset(kinds))
 
+    def joined(self, others: Iterable[World]) -> World:
+        """This world and others."""
+        unknown, kinds = dict(self.unknown), set(self.kinds)
+        for other in others:
+            kinds |= other.kinds
+            for kind, paths in other.unknown.items():
+                unknown[kind] = (*unknown.get(kind, ()), *paths)
+        return World(unknown, frozenset(kinds))
+
     def without_rules(self, catalog: Catalog) -> frozenset[Kind]:
         """The kinds of objects whose version has no rules, although others have: what their fields mean is unknown."""
         return _without_rules(self.kinds, catalog)

@@ -19,7 +19,7 @@ from webhook.catalog import Catalog, KnownKind
 from webhook.cel import Budget, Program
 from webhook.cel.values import escape
 from webhook.cluster import ClusterView
-from webhook.engine import CHILD_CODES, POD_CODES
+from webhook.engine import CHILD_CODES, FIT_CODES, POD_CODES
 from webhook.facts.settings import Settings
 from webhook.golang.regexp import matcher
 from webhook.ground.fieldpath import field_keys, field_path
@@ -219,6 +219,8 @@ class _Findings:
         at = tuple(field_keys(found.field))
         if found.code in CHILD_CODES:  # Kubernetes compares a field with those beside it
             return any(at[:-1] == each[: len(at) - 1] for each in self._paths)
+        if found.code in FIT_CODES:
+            return bool(self._paths)  # what is asked of nodes may depend on any value
         if found.code in POD_CODES:
             return any(at[: len(each)] == each for each in self._pods)
         rules = () if self._kind is None or not found.code else self._kind.policy.validations

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Unpack
 
@@ -14,12 +15,14 @@ from webhook.admission.errors import NotReady
 from webhook.admission.recent import RecentStamps
 from webhook.catalog import Catalog
 from webhook.cluster import MemoryView
+from webhook.enforcement import ENFORCEMENT, EXCEPTION, Degrees
 from webhook.engine import Options
 from webhook.serve.forked import Children
-from webhook.serve.gate.judgement import is_large, judge
+from webhook.serve.gate.judgement import Judgement, is_large, judge
 from webhook.serve.gate.pace import OverrunError, Pace
 from webhook.serve.gate.review import Review, record
 from webhook.serve.gate.state import Call, InstalledDocuments, Need, Parts, Readiness, State
+from webhook.serve.gate.uncovered import Uncovered
 from webhook.serve.http.immediate import Answer
 from webhook.serve.metrics import Metrics
 
@@ -59,6 +62,7 @@ class Gate:
         self.state = state.replaced(**parts).replaced(loaded=catalog)
         self.readiness = Readiness(needs)
         self.metrics = Metrics()
+        self.uncovered = Uncovered(self.metrics.uncovered)
         self.without = frozenset(without)
         self.clock = clock
         self.report: Callable[[str, str], None] = lambda _reason, _note: None
@@ -99,6 +103,14 @@ class Gate:
         """
         change = partial(State.replaced, definitions=definitions, installed=installed, absent=absent)
         self.renew(change, self._tell_catalog)
+
+    def enforce(self, degrees: Degrees) -> None:
+        """Judge by these Enforcements and PolicyExceptions from now on."""
+        current = self.state.options.degrees
+        if degrees.digest != current.digest if current else degrees:
+            self.renew(
+                lambda state: state.replaced(options=replace(state.options, degrees=degrees)), self._tell_degrees
+            )
 
     def use_policies(self, policies: PolicySet) -> None:
         """Evaluate these admission policies, too, from now on; a catalog must be loaded."""
@@ -143,7 +155,7 @@ class Gate:
         is_long = is_large(body) or body in self._lengthy
         review = Review(by, call, body, patience, self.clock, is_long=is_long)
         found = await review.judged(self._children)
-        record(self.metrics, by, call, found, self.clock() - review.started)
+        self._record(by, call, found, self.clock() - review.started)
         if found.error is not None:
             raise found.error
         return found.reply
@@ -163,7 +175,19 @@ class Gate:
             self._lengthy.append(body)
         if found.unread or found.error is not None:
             return None
-        return found.reply, partial(record, self.metrics, by, call, found, self.clock() - started)
+        return found.reply, partial(self._record, by, call, found, self.clock() - started)
+
+    def _record(self, by: State, call: Call, found: Judgement, seconds: float) -> None:
+        """Count and log a judgement."""
+        record(self.metrics, by, call, found, seconds)
+        if found.uncovered is not None and by.catalog is not None and by.catalog is self.state.catalog:
+            self.uncovered.add(found.uncovered, by.catalog)
+
+    def _tell_uncovered(self, catalog: Catalog) -> None:
+        """Begin anew with the versions that the catalog has no rules for."""
+        self.uncovered.clear()
+        for gvk in catalog.without_rules():
+            self.uncovered.add(gvk, catalog)
 
     def _tell_catalog(self, old: State, new: State) -> None:
         """Log and count a catalog, and how the definitions that are installed differ from it."""
@@ -171,6 +195,7 @@ class Gate:
             return
         if new.catalog is not old.catalog:
             log.info("catalog %s: %d kinds", new.catalog.digest, len(new.catalog.kinds))
+        self._tell_uncovered(new.catalog)
         self.metrics.catalog.clear()
         self.metrics.catalog.labels(new.catalog.digest).set(1)
         self.metrics.definitions.clear()
@@ -196,11 +221,25 @@ class Gate:
             if each != before.get(api) and api in catalog.in_force:
                 log.info("the rules of %s are those of %s (%s)", api, each, each.by)
 
+    def _tell_degrees(self, _old: State, new: State) -> None:
+        """Log and count the Enforcements and PolicyExceptions in force."""
+        degrees = new.options.degrees
+        assert degrees is not None
+        counts = Counter({ENFORCEMENT: 0, EXCEPTION: 0})
+        counts.update(policy.kind for policy in degrees.policies)
+        for kind, count in counts.items():
+            self.metrics.enforced.labels(kind).set(count)
+        self.metrics.enforcement.clear()
+        self.metrics.enforcement.labels(degrees.digest).set(1)
+        numbers = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+        log.info("enforcement %s: %s, %d strict namespaces", degrees.digest, numbers, len(degrees.strict))
+
     def _tell_policies(self, _old: State, new: State) -> None:
         """Log and count a set of admission policies."""
         policies, catalog = new.policies, new.catalog
         assert policies is not None
         assert catalog is not None
+        self._tell_uncovered(catalog)
         self.metrics.policies.clear()
         self.metrics.policies.labels(policies.digest).set(1)
         validators, mutators = policies.policies.validators, policies.policies.mutators

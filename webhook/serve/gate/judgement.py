@@ -8,11 +8,11 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from webhook import engine
-from webhook.admission import Cause, Decision, Request, review
+from webhook.admission import Cause, Decision, GroupVersionKind, Request, review
 from webhook.admission.errors import Fault, ModelgateError, NotReady, RequestError, TooLarge, Unavailable
 from webhook.catalog import Catalog
 from webhook.cluster import ClusterAnswer, ClusterQuestion, RequestView
-from webhook.engine import Options
+from webhook.engine import EXEMPT, Options
 from webhook.serve.gate.state import Call, Stage, State
 from webhook.serve.noted import ANNOTATION, Noted, decision_id, is_noted
 
@@ -42,9 +42,11 @@ OTHER: Final = "other"
 class Judgement(NamedTuple):
     """A reply, or the questions to answer first, or an error; and what to count and log. It can be pickled.
 
-    ``findings`` are pairs of a rule code and ``deny`` or ``warn``. ``noted`` is the decision for the log, None if it is
-    not logged, or for a kind that nothing covers. ``trace`` is the traceback of an unexpected error in another process.
-    ``made`` is what the reply was made of, in this process only.
+    ``findings`` are pairs of a rule code and what comes of it: ``deny``, ``warn``, ``audit`` or ``except``, and
+    ``exceptions`` the names of the PolicyExceptions that were used. ``noted`` is the decision for the log, None if it
+    is not logged, or for a kind that nothing covers. ``trace`` is the traceback of an unexpected error in another
+    process. ``uncovered`` is the kind, if no rule and no admission policy is about it. ``made`` is what the reply was
+    made of, in this process only.
     """
 
     kind: str
@@ -53,9 +55,11 @@ class Judgement(NamedTuple):
     reply: bytes = b""
     unread: tuple[ClusterQuestion, ...] = ()
     findings: tuple[tuple[str, str], ...] = ()
+    exceptions: tuple[tuple[str], ...] = ()
     noted: Noted | None = None
     error: Exception | None = None
     trace: str = ""
+    uncovered: GroupVersionKind | None = None
     made: tuple[Request, Decision] | None = None
 
     @classmethod
@@ -102,7 +106,8 @@ def judge(
         if unread:
             return Judgement(kind, operation, unread=unread)
         verdict = "denied" if decision.causes else "allowed"
-        outcome = "untouched" if kind == OTHER and by.native is None else verdict
+        is_covered = kind != OTHER or (by.native is not None and by.native.concerns(request))
+        outcome = verdict if is_covered else "untouched"
         noted, audit = None, decision.audit
         if outcome == verdict or decision.causes:
             identity = decision_id(request, catalog.digest)
@@ -115,8 +120,13 @@ def judge(
             raise TooLarge(f"the reply of {len(reply)} bytes is over the limit of {REPLY_LIMIT} bytes")  # noqa: TRY301
     except Exception as error:  # noqa: BLE001 - the caller of the gate gets it
         return Judgement.failed(error, kind, operation)
-    findings = _findings(decision) if decision.causes or decision.warnings else ()
-    return Judgement(kind, operation, outcome, reply, (), findings, noted, made=(request, decision))
+    findings: tuple[tuple[str, str], ...] = ()
+    exceptions: tuple[tuple[str], ...] = ()
+    if decision.causes or decision.warnings or decision.muted:
+        findings = _findings(decision)
+        exceptions = tuple((by,) for _, action, by in decision.muted if action == EXEMPT)
+    uncovered, made = None if is_covered or request.subresource else request.kind, (request, decision)
+    return Judgement(kind, operation, outcome, reply, (), findings, exceptions, noted, uncovered=uncovered, made=made)
 
 
 def _traced(stage: Stage) -> tuple[Any, Any, Any]:
@@ -180,7 +190,8 @@ def _decided(
 
 def _findings(decision: Decision) -> tuple[tuple[str, str], ...]:
     denied = [(label, "deny") for cause in decision.causes for label in cause.labels]
-    return (*denied, *[(warning.label, "warn") for warning in decision.warnings])
+    warned = [(warning.label, "warn") for warning in decision.warnings]
+    return (*denied, *warned, *[(finding.label, action) for finding, action, _ in decision.muted])
 
 
 def _code(cause: Cause) -> str:

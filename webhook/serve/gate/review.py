@@ -119,6 +119,7 @@ def record(metrics: Metrics, by: State, call: Call, found: Judgement, seconds: f
     metrics.seconds.add(call, seconds)
     if found.findings:
         metrics.rules.add(*found.findings)
+        metrics.exceptions.add(*found.exceptions)
     if found.noted is not None:
         note(found.noted)
     if found.trace:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from webhook.engine.policyset import PolicySet
 
 Call = Literal["mutate", "validate"]
+_CALLS: Final[tuple[Call, ...]] = ("mutate", "validate")
 
 Stage = Callable[[str], AbstractContextManager[object]]
 """Opens a span around a stage of a review."""
@@ -68,6 +69,10 @@ class NativePolicies(NamedTuple):
         policies, mutating = self.policies.policies, call == "mutate"
         found = known[about] = policies.affordable(request, self.files, AFFORDED, mutating=mutating)
         return found
+
+    def concerns(self, request: Request) -> bool:
+        """Whether a policy is about the resource of a request, in one of the calls."""
+        return any(self.affords(call, request) is not None for call in _CALLS)
 
     def allow(self, call: Call, request: Request, body: bytes, pace: Pace) -> None:
         """Let the policies begin with a request, which came as this body, while other reviews wait.

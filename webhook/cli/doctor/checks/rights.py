@@ -11,8 +11,9 @@ from webhook.admission import GroupVersionKind
 from webhook.catalog import Catalog, KnownKind, built_in
 from webhook.cli.doctor.finding import finding
 from webhook.cli.doctor.snapshot import Installation, Object
+from webhook.cluster import LISTED
 from webhook.cluster.view import Kind
-from webhook.facts import KNOWN, Fetched, watched
+from webhook.facts import FIT_FETCHED, KNOWN, Fetched, watched
 from webhook.library import Finding
 from webhook.vap import resource_of_kind
 
@@ -75,7 +76,10 @@ def _of_view(found: Installation, catalog: Catalog) -> Iterator[_Right]:
 
 def _of_facts(found: Installation, catalog: Catalog) -> Iterator[_Right]:
     """What rules read: other objects, definitions, and what policies ask."""
-    for kind in watched({gvk.group for gvk in catalog.kinds} - found.groups()):
+    nodes = found.flags().nodes != "off" and not found.flags().no_fit
+    if nodes:
+        yield from _of_surroundings()
+    for kind in watched({gvk.group for gvk in catalog.kinds} - found.groups(), nodes=nodes):
         yield from _each(kind.group, [_plural(kind)], _FOLLOWED)
     for gvk in _covered(found, catalog):
         name = f"{catalog.kinds[gvk].plural}.{gvk.group}"
@@ -87,6 +91,14 @@ def _of_facts(found: Installation, catalog: Catalog) -> Iterator[_Right]:
     if found.flags().admission_policies:
         yield _Right("", "namespaces", "get")
         yield _Right("authorization.k8s.io", "subjectaccessreviews", "create")
+
+
+def _of_surroundings() -> Iterator[_Right]:
+    """What decides whether a pod can run, beside nodes. Without one of these rights, its rules are silent."""
+    yield _Right("", "configmaps", "get", "cluster-autoscaler-status")
+    yield _Right("apiextensions.k8s.io", "customresourcedefinitions", "get", "nodepools.karpenter.sh")
+    for kind in sorted(FIT_FETCHED - {Kind("", "ConfigMap"), Kind("apiextensions.k8s.io", "CustomResourceDefinition")}):
+        yield _Right(kind.group, _plural(kind), "list" if kind in LISTED else "get")
 
 
 def _of_references(found: Installation, catalog: Catalog) -> Iterator[_Right]:

@@ -1,0 +1,58 @@
+"""The nodes of a cluster in memory: as shapes, of which equal nodes share one (:mod:`webhook.placement`).
+
+The status of a node changes every few minutes. A change that leaves its shape as it is is no change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from webhook.cluster.store import MEMORY, Store
+from webhook.cluster.view import Key
+from webhook.placement import NodeTable, Shapes
+
+
+class NodeStore(Store):
+    """As a store of objects; its list is a :class:`NodeTable`, the same until a node has another shape."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shapes = Shapes()
+        self._held: dict[str, Any] = {}
+        self._table: NodeTable | None = None
+
+    def put(self, key: Key, obj: dict[str, Any]) -> bool:
+        """Take a node; False if its shape is what it was."""
+        _, held = self._shapes.held(obj)
+        with MEMORY:
+            if self._held.get(key.name) == held:
+                return False
+            self._held[key.name] = held
+            self._table = None
+            return True
+
+    def drop(self, key: Key) -> None:
+        with MEMORY:
+            if self._held.pop(key.name, None) is not None:
+                self._table = None
+
+    def get(self, key: Key) -> dict[str, Any] | None:
+        """A node with the labels, taints and capacity of its shape, and its name."""
+        with MEMORY:
+            held = self._held.get(key.name)
+        return None if held is None else held.shape.as_object(key.name)
+
+    def count(self) -> int:
+        return len(self._held)
+
+    def names(self) -> Sequence[Key]:
+        with MEMORY:
+            return tuple(Key("", name) for name in self._held)
+
+    def list(self, _: str | None) -> Sequence[dict[str, Any]]:
+        with MEMORY:
+            if self._table is None:
+                self._table = NodeTable(dict(self._held))
+                self._shapes.keep(self._table.counts)
+            return self._table

@@ -1,0 +1,97 @@
+"""The table *fit*: each term, its bound and its source, also where rules are silent, and a bar of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from webhook.catalog import KnownKind
+from webhook.cluster import ClusterView
+from webhook.engine.placement.findings import Judged, judge_fit
+from webhook.engine.placement.memory import RESERVE, There, verdict
+from webhook.engine.placement.nodes import Nodes
+from webhook.facts import Table
+from webhook.facts.fit import Load, ServedPod
+from webhook.facts.memory import gib
+from webhook.facts.settings import Settings
+from webhook.placement import UnknownAmountError, requests_of, shown
+
+_HEADER: Final = ("term", "bound", "from")
+_WIDTH: Final = 24
+"""Characters of a bar."""
+
+Row = tuple[str, str, str]
+
+
+def fit_tables(kind: KnownKind, obj: dict[str, Any], view: ClusterView, settings: Settings) -> Iterator[Table]:
+    """The table of an object, if it is judged."""
+    judged = judge_fit(kind, obj, view, settings)
+    rows = () if judged is None else tuple(_rows(judged))
+    if rows:
+        yield Table("fit", _HEADER, rows)
+
+
+def _rows(judged: Judged) -> Iterator[Row]:
+    for pod, nodes in zip(judged.workload.pods, judged.nodes, strict=True):
+        yield _of_pod(pod)
+        yield _of_nodes(nodes, judged)
+    for load, there in zip(judged.workload.loads, judged.memory, strict=True):
+        yield from _of_load(load, there)
+    if (ranks := judged.workload.ranks) is not None:
+        rest = ranks.heads % ranks.ranks
+        yield "heads", f"{ranks.heads} by {ranks.ranks} ranks: {f'{rest} left' if rest else 'even'}", ranks.model
+    yield from judged.workload.terms
+
+
+def _of_pod(pod: ServedPod) -> Row:
+    try:
+        asked = ", ".join(f"{shown(name, number)} {name}" for name, number in requests_of(pod.spec).items())
+    except UnknownAmountError:
+        return "pod", "not read", "a quantity is not valid"
+    return "pod", asked or "asks for nothing", pod.origin("") or "the pod"
+
+
+def _of_nodes(nodes: Nodes, judged: Judged) -> Row:
+    if nodes.silent:
+        return "nodes", "not judged", nodes.silent
+    table, fitting = judged.around.table, sum(place.nodes for place in nodes.fitting)
+    count = f"{fitting} of {nodes.total} fit"
+    if judged.around.is_elastic:
+        return "nodes", count, "the cluster may add nodes: not judged"
+    if not fitting and nodes.tainted:
+        return "nodes", count, f"{sum(place.nodes for place in nodes.tainted)} more without their taints"
+    names = [place.name or (table.name_of(place.shape) if table else "") for place in nodes.fitting]
+    return "nodes", count, f"such as {names[0]}" if names else "no node can run the pod"
+
+
+def _of_load(load: Load, there: There | None) -> Iterator[Row]:
+    if load.silent:
+        yield "memory", "not judged", load.silent
+        return
+    weights = load.weights
+    if weights is None:
+        yield "weights", "not known", "no size, and no name that is in the table of models"
+    else:
+        sure = "" if weights.certain else "probably "
+        yield "weights", f"{sure}at least {gib(weights.bytes)}", weights.source
+    if load.cache:
+        yield "cache", f"at least {gib(load.cache)}", f"one sequence of {load.tokens} tokens ({load.length})"
+    if there is None:
+        yield "GPUs", f"{load.gpus}, memory not known", "nodes and the object do not tell it"
+        return
+    sure = "" if there.device.certain else "probably "
+    yield "GPUs", f"{there.gpus} x {sure}at most {gib(there.device.bytes)}", there.device.source
+    if weights is not None:
+        needed = weights.bytes + load.cache + RESERVE * there.gpus
+        found = verdict(load, there)
+        yield "memory", bar(needed, there.total), f"{gib(RESERVE)} a GPU beside it{f'; {found.code}' if found else ''}"
+
+
+def bar(used: int, there: int) -> str:
+    """How much of a memory is used; ``|`` is where it ends, if more is needed than there is."""
+    width = min(round(_WIDTH * used / max(there, 1)), _WIDTH)
+    drawn = "#" * width + "." * (_WIDTH - width)
+    if used > there:
+        end = max(1, _WIDTH * there // used)
+        drawn = f"{'#' * end}|{'#' * (_WIDTH - end - 1)}"
+    return f"[{drawn}] {gib(used)} of {gib(there)}, {100 * used // max(there, 1)} %"

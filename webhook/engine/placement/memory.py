@@ -1,0 +1,108 @@
+"""Weights against the memory of the GPUs of a pod (KF001), and with a cache (KF002): bounds, no estimates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from webhook.engine.placement.nodes import Nodes, Place
+from webhook.facts.fit import Load
+from webhook.facts.memory import GIB, Bound, device_of_labels, gib
+from webhook.placement import NodeShape
+
+RESERVE: Final = GIB // 2
+"""Bytes that a process needs on each GPU beside weights and cache: its context and its buffers, at least."""
+
+
+class There(NamedTuple):
+    """All memory of the GPUs, at most; ``by_nodes``: the nodes tell it. ``device`` is one of them."""
+
+    total: int
+    gpus: int
+    device: Bound
+    by_nodes: bool
+
+
+def memory_there(load: Load, nodes: Nodes | None, *, is_elastic: bool) -> There | None:
+    """What there can be; None if it is not known. Nodes tell it, or else the object itself."""
+    if nodes is not None and not nodes.silent and not is_elastic and (nodes.tainted or nodes.fitting):
+        return _of_nodes(load, nodes.tainted or nodes.fitting)
+    if nodes is not None and not nodes.silent and not is_elastic:
+        return None  # no node can run it, which another rule says
+    device = load.device or (None if nodes is None else _of_selector(load, nodes))
+    return None if device is None else There(load.gpus * device.bytes, load.gpus, device, False)
+
+
+def _of_selector(load: Load, nodes: Nodes) -> Bound | None:
+    """The device that the object asks for by the label of a product or of a cloud's machine."""
+    return None if nodes.needs is None else device_of_labels(dict(nodes.needs.selector), load.resource)
+
+
+def _of_nodes(load: Load, places: Iterable[Place]) -> There | None:
+    """The most of all nodes on which the pod fits; None if one of them does not tell."""
+    found = list[There]()
+    for place in places:
+        device = device_of_labels(place.shape.labels, load.resource)
+        if device is None:
+            return None
+        count = min(load.gpus, _physical(place.shape, load))
+        found.append(There(count * device.bytes, count, device, True))
+    if not found:
+        return None
+    most = max(found, key=lambda there: there.total)
+    is_certain = all(there.device.certain for there in found)
+    return most._replace(device=most.device._replace(certain=is_certain))
+
+
+def _physical(shape: NodeShape, load: Load) -> int:
+    """The devices of a node: four time slices have the memory of one."""
+    told = shape.labels.get(f"{load.resource}.count", "") if load.resource == "nvidia.com/gpu" else ""
+    return int(told) if told.isascii() and told.isdecimal() and 0 < len(told) < 5 and int(told) > 0 else load.gpus
+
+
+class Verdict(NamedTuple):
+    """A finding about memory."""
+
+    code: str
+    text: str
+    certain: bool
+    alone: bool
+
+
+def verdict(load: Load, there: There | None) -> Verdict | None:
+    """What is wrong with a load; None if nothing is, or not known."""
+    weights = load.weights
+    if weights is None or there is None or load.silent:
+        return None
+    noun = "GPU" if there.gpus == 1 else "GPUs"
+    gpus = f"{there.gpus} {noun} of at most {gib(there.device.bytes)} ({there.device.source})"
+    if weights.bytes > there.total:
+        need = math.ceil(weights.bytes / there.device.bytes)
+        more = "use a larger MIG profile" if load.resource.startswith("nvidia.com/mig-") else f"ask for {need}"
+        advice = f"{more}, or a smaller quantization" if need <= 16 else "use a smaller model or quantization"
+        text = f"{gib(weights.bytes)} of weights at least, and {gpus}: {advice}"
+        return Verdict("KF001", text, weights.certain and there.device.certain, not there.by_nodes)
+    if not load.cache and load.length == "":
+        return None
+    usable = load.usable * there.total
+    if weights.bytes + load.cache + RESERVE * there.gpus <= usable:
+        return None
+    needed = f"{gib(weights.bytes)} of weights and {gib(load.cache)} for {_length(load)}"
+    return Verdict("KF002", f"{needed}, and {gpus}: {_advice(load, there, usable)}", False, not there.by_nodes)
+
+
+def _length(load: Load) -> str:
+    return f"{load.length} {load.tokens}" if " " not in load.length else load.length
+
+
+def _advice(load: Load, there: There, usable: float) -> str:
+    """What to write instead."""
+    assert load.weights is not None
+    room = usable - load.weights.bytes - RESERVE * there.gpus
+    fitting = int(load.tokens * room / load.cache) if load.cache and room > 0 else 0
+    if fitting < 512:
+        return "ask for more GPUs, or a smaller quantization"
+    name = load.length if " " not in load.length else "the length"
+    rounded = fitting // 1000 * 1000 or fitting
+    return f"lower {name} to about {rounded}" + (", or set cacheTypeK and cacheTypeV: q8_0" if load.quantizes else "")

@@ -1,0 +1,120 @@
+"""What is known of the cluster around a pod: its nodes, whether more may come, and the classes that pods name.
+
+Each fact is optional. One that may not be read is unknown (:data:`webhook.cluster.UNREADABLE`), and nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Final
+
+from webhook.cluster import ClusterView, Kind
+from webhook.cluster.view import NODE, Unwatched, is_unreadable
+from webhook.facts import Memo
+from webhook.facts.nodes import mapping, text
+from webhook.placement import MOST_SHAPES, NodeTable, table_of
+
+_DEFINITION: Final = Kind("apiextensions.k8s.io", "CustomResourceDefinition")
+_KARPENTER: Final = "nodepools.karpenter.sh"
+_AUTOSCALER: Final = "cluster-autoscaler-status"
+_POOLS: Final = ("eks.amazonaws.com/nodegroup", "cloud.google.com/gke-nodepool", "kubernetes.azure.com/agentpool")
+"""Labels of pools that a cloud manages: an autoscaler may grow them."""
+
+_TABLES: Final = Memo[NodeTable](table_of, limit=16)
+"""The table of a list of nodes: a view gives the same list until a node changes."""
+
+Json = dict[str, Any]
+
+
+class Surroundings:
+    """The cluster of one judgement; each part is read when it is first asked for. ``nodes`` is the setting."""
+
+    def __init__(self, view: ClusterView, namespace: str, nodes: str) -> None:
+        self.view, self.namespace, self._nodes = view, namespace, nodes
+
+    @cached_property
+    def table(self) -> NodeTable | None:
+        """The nodes in view; None if there are none, or too many that differ."""
+        if self._nodes == "off":
+            return None
+        try:
+            table = _TABLES(self.view.list(NODE))
+        except Unwatched:
+            return None
+        return table if table.total and len(table) <= MOST_SHAPES else None
+
+    @cached_property
+    def is_elastic(self) -> bool:
+        """Whether a node may be added that is like none of the nodes in view."""
+        if self._nodes != "auto" or self.table is None:
+            return self._nodes == "elastic"
+        labels = {key for shape in self.table.counts for key in shape.labels}
+        if any(key.startswith("karpenter.sh/") for key in labels) or self._get(_DEFINITION, "", _KARPENTER) is not None:
+            return True
+        status = self._get(Kind("", "ConfigMap"), "kube-system", _AUTOSCALER)
+        if is_unreadable(status):
+            return not labels.isdisjoint(_POOLS)
+        return status is not None or (not self.knows_autoscaler and not labels.isdisjoint(_POOLS))
+
+    @cached_property
+    def knows_autoscaler(self) -> bool:
+        """Whether the ConfigMap of the autoscaler would be in view. Files have it only if there is a ConfigMap of its
+        namespace; a live view reads it.
+        """
+        try:
+            listed = self.view.list(Kind("", "ConfigMap"), "kube-system")
+        except Unwatched:
+            return True
+        return bool(listed)
+
+    def offers_by_claims(self, resource: str) -> bool:
+        """Whether a DeviceClass offers the resource: kube-scheduler leaves it to claims then. True if unknown."""
+        try:
+            classes = self.view.list(Kind("resource.k8s.io", "DeviceClass"))
+        except Unwatched:
+            return True
+        return any(is_unreadable(each) or text(each, "spec", "extendedResourceName") == resource for each in classes)
+
+    @cached_property
+    def shows_classes(self) -> bool:
+        """Whether classes are in view. Every cluster has PriorityClasses, so files without any do not show them."""
+        if self._nodes == "off":
+            return False
+        try:
+            return bool(self.view.list(Kind("scheduling.k8s.io", "PriorityClass")))
+        except Unwatched:
+            return True
+
+    def priority_class(self, name: str) -> Json | None:
+        return self._get(Kind("scheduling.k8s.io", "PriorityClass"), "", name)
+
+    def runtime_class(self, name: str) -> Json | None:
+        return self._get(Kind("node.k8s.io", "RuntimeClass"), "", name)
+
+    def limits(self, kind: str) -> Sequence[Json]:
+        """The ResourceQuotas or LimitRanges of the namespace; none if they are not known."""
+        if self._nodes == "off":
+            return ()
+        try:
+            return self.view.list(Kind("", kind), self.namespace)
+        except Unwatched:
+            return ()
+
+    def _get(self, kind: Kind, namespace: str, name: str) -> Json | None:
+        return self.view.get(kind, namespace, name)
+
+
+def with_class(pod: Json, runtime_class: Json) -> Json:
+    """A pod with what its RuntimeClass adds."""
+    scheduling = mapping(runtime_class, "scheduling")
+    selector, tolerations = mapping(scheduling, "nodeSelector"), scheduling.get("tolerations")
+    own = pod.get("tolerations")
+    added = [*(own if isinstance(own, list) else []), *(tolerations if isinstance(tolerations, list) else [])]
+    overhead = mapping(runtime_class, "overhead", "podFixed")
+    return {
+        **pod,
+        "nodeSelector": {**mapping(pod, "nodeSelector"), **selector},
+        "tolerations": added,
+        **({"overhead": overhead} if overhead else {}),
+    }

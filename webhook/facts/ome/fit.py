@@ -1,0 +1,170 @@
+"""The pods of an OME service over its runtime, on the nodes that get its model, and what its engines load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from webhook.cluster.view import ClusterView
+from webhook.facts.fit import Load, ServedPod, Workload, flag, wants_number
+from webhook.facts.memory import Bound, Model, cache_bytes, model_of_repository, of_repository, of_statement
+from webhook.facts.nodes import Referent, at, items, mapping, namespace_of, text, texts
+from webhook.facts.ome.choice import preferred
+from webhook.facts.ome.facts import FACTS
+from webhook.facts.ome.lookup import find_model
+from webhook.facts.ome.service import MULTI_NODE, RAW
+from webhook.facts.settings import Settings
+
+Json = dict[str, Any]
+
+_GPUS: Final = ("nvidia.com/gpu", "amd.com/gpu")
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_OFFLOAD: Final = frozenset(["--cpu-offload-gb", "--load-format", "--kv-offloading-size"])
+
+
+class ComponentPod(NamedTuple):
+    """A pod of a component, and the ``path`` and value of the service's node in it."""
+
+    path: str
+    given: Json
+    pod: Json
+
+
+def fit_of_service(service: Json, view: ClusterView, settings: Settings, _: Sequence[str]) -> Workload | None:
+    """What a service asks for; None if its runtime is not known."""
+    of_components = [*_pods_of(service, view, settings)]
+    if not of_components:
+        return None
+    name, first = text(service, "spec", "model", "name"), preferred(service, "model", settings)
+    model = find_model(view, namespace_of(service), name, first)
+    chosen = at(service, "spec", "acceleratorSelector") or any(
+        at(each.given, "acceleratorOverride") for each in of_components
+    )
+    unseen = "OME chooses an accelerator for the pods" if chosen else ""
+    storage = mapping(model.spec, "storage") if model is not None else {}
+    pods = [ServedPod(_on_model_nodes(each.pod, storage), partial(_origin, each), unseen) for each in of_components]
+    loads = [load for place, each in enumerate(of_components) for load in _loads(place, each, model)]
+    return Workload(pods, loads)
+
+
+def _pods_of(service: Json, view: ClusterView, settings: Settings) -> Iterator[ComponentPod]:
+    """The pods over the runtime that a service names, without the label that says that a node has the model now."""
+    if not text(service, "spec", "runtime", "name"):
+        return
+    made = FACTS["InferenceService"]["made"].value(service, view, settings)
+    for component in made["components"]:
+        is_known = component["known"] and component["mode"] in {RAW, MULTI_NODE}
+        for member in ("pod", "worker") if is_known else ():
+            if member in component:
+                path, pod = component["merged"][member]["at"], component[member]
+                selector = mapping(pod, "nodeSelector")
+                kept = {key: value for key, value in selector.items() if not key.startswith("models.ome.io/")}
+                yield ComponentPod(path, mapping(service, *path.split(".")), {**pod, "nodeSelector": kept})
+
+
+def _origin(whole: ComponentPod, path: str) -> str:
+    """The field of the object that is nearest to a part of the pod."""
+    name, _, resource = path.partition(":")
+    if name == "resources":
+        runner = mapping(whole.given, "runner", "resources")
+        asked = next((part for part in ("limits", "requests") if resource in mapping(runner, part)), "")
+        return f"{whole.path}.runner.resources.{asked}[{resource}]" if asked else whole.path
+    return f"{whole.path}.{name}" if name and name in whole.given else whole.path
+
+
+def _on_model_nodes(pod: Json, storage: Json) -> Json:
+    """The pod, with the requirements of the nodes that ever get the model: both must hold."""
+    selector, affinity = mapping(storage, "nodeSelector"), mapping(storage, "nodeAffinity", _REQUIRED)
+    terms, own = affinity.get("nodeSelectorTerms"), mapping(pod, "affinity", "nodeAffinity", _REQUIRED)
+    if selector:
+        pod = {**pod, "nodeSelector": {**selector, **mapping(pod, "nodeSelector")}}
+        if any(pod["nodeSelector"].get(key) != value for key, value in selector.items()):
+            expressions = [{"key": key, "operator": "In", "values": [value]} for key, value in selector.items()]
+            terms = _both(terms, [{"matchExpressions": expressions}])
+    if not isinstance(terms, list) or not terms:
+        return pod
+    both = _both(own.get("nodeSelectorTerms"), terms)
+    return {**pod, "affinity": {**mapping(pod, "affinity"), "nodeAffinity": {_REQUIRED: {"nodeSelectorTerms": both}}}}
+
+
+_MOST: Final = 16
+"""Terms that are joined with others: their number is the product."""
+
+
+def _both(some: Any, others: list[Any]) -> list[Any]:
+    """Terms of which one holds if one of each list holds."""
+    if not isinstance(some, list) or not some:
+        return others
+    if len(some) > _MOST or len(others) > _MOST:
+        return some
+    return [_joined(one, other) for one in some for other in others]
+
+
+def _joined(one: Any, other: Any) -> Json:
+    parts = ("matchExpressions", "matchFields")
+    return {part: [*items(one, part), *items(other, part)] for part in parts if at(one, part) or at(other, part)}
+
+
+def _loads(place: int, whole: ComponentPod, model: Referent | None) -> Iterator[Load]:
+    """What the pod loads. The pods of a component with several nodes share the weights: nothing is said of them."""
+    containers = items(whole.pod, "containers")
+    runner = next((each for each in containers if any(_count(each, gpu) for gpu in _GPUS)), None)
+    if model is None or runner is None or whole.path.endswith((".leader", ".worker", ".router")):
+        return
+    resource = next(gpu for gpu in _GPUS if _count(runner, gpu))
+    count, field = _count(runner, resource), _origin(whole, f"resources:{resource}")
+    args = [*texts(runner, "command"), *texts(runner, "args")]
+    args = [word for arg in args for word in arg.split()]
+    if silent := _silence(args):
+        yield Load(field, place, count, resource, None, silent=silent)
+        return
+    named = _model_of(model)
+    load = Load(field, place, count, resource, _weights(model, named, args), usable=0.95)
+    yield _cached(load, named, args, text(runner, "image"))
+
+
+def _count(container: Json, resource: str) -> int:
+    asked = at(container, "resources", "limits", resource) or at(container, "resources", "requests", resource)
+    number = int(asked) if isinstance(asked, int) and not isinstance(asked, bool) else wants_number(str(asked))
+    return number if number is not None and 0 < number < 10_000 else 0
+
+
+def _silence(args: list[str]) -> str:
+    if flag(args, *_OFFLOAD) is not None or flag(args, "--device") == "cpu":
+        return "an argument keeps a part of the model outside of the GPUs"
+    nodes = flag(args, "--nnodes", "--pipeline-parallel-size", "--pp-size", "--dist-init-addr")
+    return "the engine is one of several that share the weights" if nodes is not None else ""
+
+
+def _model_of(model: Referent) -> Model | None:
+    uri = text(model.spec, "storage", "storageUri")
+    repository = uri.removeprefix("hf://").partition("@")[0] if uri.startswith("hf://") else ""
+    return model_of_repository(repository)
+
+
+def _weights(model: Referent, named: Model | None, args: list[str]) -> Bound | None:
+    if named is None:
+        return of_statement(text(model.spec, "modelParameterSize"), model.spec.get("quantization"))
+    chosen = [flag(args, "--quantization", "-q") or "", flag(args, "--torchao-config") or ""]
+    return of_repository(named, [each for each in chosen if each])
+
+
+def _cached(load: Load, named: Model | None, args: list[str], image: str) -> Load:
+    """With the cache of one sequence, where its length is written, or vLLM takes the model's own."""
+    is_vllm = "vllm" in image or any("vllm" in arg for arg in args)
+    written = flag(args, "--max-model-len", "--context-length")
+    tokens = wants_number(written) or 0
+    if written is None and is_vllm and named is not None:
+        tokens = named.context
+    kind = flag(args, "--kv-cache-dtype") or ""
+    size = cache_bytes(named, tokens, 0.5 if "fp8" in kind else 1.0 if kind in {"", "auto"} else 0.0, load.gpus)
+    length = "--max-model-len" if written else f"the model's own length {tokens}"
+    return load._replace(cache=size, tokens=tokens, length=length, usable=_usable(args, is_vllm=is_vllm))
+
+
+def _usable(args: list[str], *, is_vllm: bool) -> float:
+    given = flag(args, "--gpu-memory-utilization", "--mem-fraction-static")
+    if given is None:
+        return 0.92 if is_vllm else 0.95
+    return 1.0

@@ -1,0 +1,150 @@
+"""What an editor offers at a finding: to repair it, or to leave a warning out with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from lsprotocol import types
+
+from webhook.library.edits import Edit, Repair
+from webhook.library.findings import Finding, Severity
+from webhook.library.verdict import Verdict
+from webhook.lsp.diagnostics import diagnostic
+from webhook.lsp.texts import TextLines
+from webhook.lsp.workspace import Workspace
+from webhook.manifests.documents import Document
+from webhook.manifests.places import Spot, find
+
+__all__ = ["actions"]
+
+_IGNORE: Final = "modelgate.dev/ignore"
+_WHY: Final = "# because: "
+_FIX_ALL: Final = types.CodeActionKind.SourceFixAll
+
+
+def actions(
+    uri: str, source: str, workspace: Workspace, lines: TextLines, params: types.CodeActionParams
+) -> list[types.CodeAction]:
+    """The actions at a range of a file, of the kinds that the editor asks for."""
+    file = workspace.files.get(source)
+    if file is None or not file.documents:
+        return []
+    only = params.context.only
+    start, end = (lines.yaml_line(lines.offset(place)) for place in (params.range.start, params.range.end))
+    offered = list[types.CodeAction]()
+    if _wants(only, types.CodeActionKind.QuickFix):
+        offered += _repairs(uri, source, workspace, lines, range(start, end + 1))
+        for verdict in workspace.verdicts(source)[: len(file.documents)]:
+            offered += _ignoring(uri, verdict, workspace, lines, range(start, end + 1))
+    if only and _wants(only, _FIX_ALL):
+        offered += _all_repairs(uri, source, workspace, lines)
+    return offered
+
+
+def _wants(only: Sequence[types.CodeActionKind | str] | None, kind: types.CodeActionKind) -> bool:
+    """Whether an editor asks for a kind of actions: by its name, or by the beginning of it."""
+    return not only or any(kind.value == wanted or kind.value.startswith(f"{wanted}.") for wanted in map(_text, only))
+
+
+def _text(kind: types.CodeActionKind | str) -> str:
+    return kind.value if isinstance(kind, types.CodeActionKind) else kind
+
+
+def _repair(source: str, workspace: Workspace) -> Repair:
+    reviews = workspace.reviews(source)[: len(workspace.files[source].documents)]
+    return Repair(reviews, lambda document: workspace.review(workspace.desk.settled(document)))
+
+
+def _repairs(uri: str, source: str, workspace: Workspace, lines: TextLines, rows: range) -> Iterator[types.CodeAction]:
+    """The edits on these lines that help."""
+    repair = _repair(source, workspace)
+
+    def is_wanted(edit: Edit) -> bool:
+        return lines.yaml_line(edit.start) in rows
+
+    for number, verdict in enumerate(workspace.verdicts(source)[: len(repair.reviews)]):
+        near = [finding for finding in verdict.errors if finding.place.line - 1 in rows]
+        for edit in repair.helpful(number, is_wanted) if verdict.errors else ():
+            old = lines.text[edit.start : edit.end]
+            change = types.TextEdit(lines.span(edit.start, edit.end), edit.text)
+            yield types.CodeAction(
+                title=f"Replace {old} by {edit.text}",
+                kind=types.CodeActionKind.QuickFix,
+                diagnostics=[diagnostic(finding, workspace, lines) for finding in near if finding.field == edit.about],
+                is_preferred=True,
+                edit=types.WorkspaceEdit({uri: [change]}),
+            )
+
+
+def _all_repairs(uri: str, source: str, workspace: Workspace, lines: TextLines) -> Iterator[types.CodeAction]:
+    """All edits of the file that help, as one change of its text."""
+    repair = _repair(source, workspace)
+    repair.repair()
+    if repair.done:
+        change = types.TextEdit(lines.span(0, len(lines.text)), repair.text)
+        edit = types.WorkspaceEdit({uri: [change]})
+        yield types.CodeAction("Repair all that is unambiguous", _FIX_ALL, edit=edit)
+
+
+def _ignoring(
+    uri: str, verdict: Verdict, workspace: Workspace, lines: TextLines, rows: range
+) -> Iterator[types.CodeAction]:
+    """To leave out the warnings on these lines: of their field, or of the whole object. An error cannot be left out."""
+    if not verdict.document.is_yaml:
+        return
+    for finding in verdict.findings:
+        if finding.severity is not Severity.WARNING or finding.place.line - 1 not in rows:
+            continue
+        yield _ignore(uri, finding, workspace, lines, f"Ignore {finding.code} here", _comment(finding, lines))
+        if change := _annotation(finding.code, verdict.document, lines):
+            yield _ignore(uri, finding, workspace, lines, f"Ignore {finding.code} in this object", change)
+
+
+def _ignore(
+    uri: str, finding: Finding, workspace: Workspace, lines: TextLines, title: str, change: types.TextEdit
+) -> types.CodeAction:
+    return types.CodeAction(
+        title=title,
+        kind=types.CodeActionKind.QuickFix,
+        diagnostics=[diagnostic(finding, workspace, lines)],
+        edit=types.WorkspaceEdit({uri: [change]}),
+    )
+
+
+def _comment(finding: Finding, lines: TextLines) -> types.TextEdit:
+    """A comment above the line of a finding."""
+    start, end = lines.line(finding.place.line - 1)
+    text = lines.text[start:end]
+    indent = text[: len(text) - len(text.lstrip())]
+    return types.TextEdit(lines.span(start, start), f"{indent}# modelgate: ignore {finding.code}\n")
+
+
+def _annotation(code: str, document: Document, lines: TextLines) -> types.TextEdit | None:
+    """The annotation that leaves a code out, added to the others of the object, with room for the reason."""
+    _, written, there = find(document.tree, ("metadata", "annotations", _IGNORE))
+    if there and written is not None and written.is_scalar:
+        end = lines.yaml_offset(written.end_line, written.end_column)
+        end -= 0 if written.plain else 1
+        return types.TextEdit(lines.span(end, end), f",{code}")
+    key, annotations, there = find(document.tree, ("metadata", "annotations"))
+    if there and key is not None and annotations is not None and isinstance(annotations.value, dict):
+        return _added(f"{_IGNORE}: {code}", key, annotations, lines)
+    key, metadata, there = find(document.tree, ("metadata",))
+    if there and key is not None and metadata is not None and isinstance(metadata.value, dict):
+        if metadata.first is None:
+            return _added(f"annotations: {{{_IGNORE}: {code}}}", key, metadata, lines)
+        return _added(f"annotations:\n{' ' * (metadata.column + 2)}{_IGNORE}: {code}", key, metadata, lines)
+    return None
+
+
+def _added(entry: str, key: Spot, mapping: Spot, lines: TextLines) -> types.TextEdit | None:
+    """An entry before the first one of a mapping, in a block or in braces."""
+    start = lines.yaml_offset(mapping.line, mapping.column)
+    if mapping.first is not None and mapping.line > key.line:
+        begin, _ = lines.line(mapping.line)
+        return types.TextEdit(lines.span(begin, begin), f"{' ' * mapping.column}{entry}  {_WHY}\n")
+    if lines.text[start : start + 1] == "{":
+        separator = ", " if mapping.value else ""
+        return types.TextEdit(lines.span(start + 1, start + 1), f"{entry}{separator}")
+    return None

@@ -1,0 +1,36 @@
+"""kube-scheduler's filters over the whole capacity of nodes: which nodes can ever run a pod, and why others cannot.
+
+It knows pods and nodes, and no custom resource. What other pods use is never counted: it changes. A value of a wrong
+type, or beyond what is known, makes the pod or the node unknown (None); nothing here raises for it.
+"""
+
+from webhook.placement.amounts import INT64_MAX, UnknownAmountError, amount, requests_of, shown
+from webhook.placement.filters import Failure, Stage, failure, named_nodes
+from webhook.placement.nodes import NodeShape, Taint
+from webhook.placement.pod import Expression, Needs, Term, Toleration, needs_of
+from webhook.placement.report import scheduler_text
+from webhook.placement.table import MOST_SHAPES, NodeTable, Shapes, table_of
+
+__all__ = [
+    "INT64_MAX",
+    "MOST_SHAPES",
+    "Expression",
+    "Failure",
+    "Needs",
+    "NodeShape",
+    "NodeTable",
+    "Shapes",
+    "Stage",
+    "Taint",
+    "Term",
+    "Toleration",
+    "UnknownAmountError",
+    "amount",
+    "failure",
+    "named_nodes",
+    "needs_of",
+    "requests_of",
+    "scheduler_text",
+    "shown",
+    "table_of",
+]
