@@ -12,7 +12,7 @@ from webhook.catalog.applies import Foreign, Own
 from webhook.catalog.packs import DOCUMENTED, NO_PACK, InForce, Pack
 from webhook.catalog.settings import fact_of
 from webhook.cluster import Kind
-from webhook.facts import KNOWN, Fact, FitOf, Knowledge, Member, referenced
+from webhook.facts import KNOWN, Fact, FitOf, Knowledge, Looked, Member, referenced
 from webhook.manifests.documents import Document
 from webhook.policy import Policy, Prepared, Reference
 from webhook.schema import CRD, Structural
@@ -206,10 +206,8 @@ def facts_of(references: tuple[Reference, ...]) -> Mapping[str, Fact]:
     return {
         each.name: referenced(
             Kind(each.group, each.kind),
-            each.named_by,
+            Looked(*each.looked),
             {name: Member(*member) for name, *member in each.members},
-            namespaced=each.namespaced,
-            by=each.by,
         )
         for each in references
     }

@@ -34,7 +34,8 @@ class Origin(NamedTuple):
     """The ``field`` of the object from which a place in a child comes, "" if none does, and ``others`` that decide it.
 
     ``exact``: the value is there as it is. ``rest`` is the path below the field, where the object has no part, and
-    ``merged`` names what the object is merged with.
+    ``merged`` names what the object is merged with. ``reads`` are all fields that decide it, also those that the object
+    does not have.
     """
 
     field: str = ""
@@ -42,6 +43,7 @@ class Origin(NamedTuple):
     exact: bool = False
     rest: str = ""
     merged: str = ""
+    reads: tuple[str, ...] = ()
 
 
 NOWHERE: Final = Origin()
@@ -100,7 +102,7 @@ class Child:
         if _has(_at(owner, first), value):  # it is the cause, whatever else the expression reads
             return Origin(field_path(first))
         written = (field_path(path) for path in others if _at(owner, path) is not MISSING)
-        return Origin(field_path(first), tuple(islice(written, 3)))
+        return Origin(field_path(first), tuple(islice(written, 3)), reads=tuple(map(field_path, paths)))
 
     def _decisive(self, path: Place) -> Iterator[Place]:
         """The fields of the object at a path: itself, or what a fact reads."""

@@ -13,12 +13,11 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from webhook import children  # what judges a child is loaded for the first one
 from webhook.admission import Cause, Request, Warn, cut_end
-from webhook.catalog import Catalog
-from webhook.cel import Budget as CostBudget
+from webhook.catalog import Catalog, neighbour
 from webhook.cel import CelError
 from webhook.cluster import ClusterView, Kind
 from webhook.engine.findings import MAX_FINDINGS, SPARED, Findings
-from webhook.engine.options import OBJECT_BUDGET, Options
+from webhook.engine.options import Options
 from webhook.engine.pods.findings import POD_CODES, REFUSED, WARNED
 from webhook.engine.pods.seen import RIGHT
 from webhook.engine.review import ObjectReview, Subject, review_of
@@ -26,10 +25,10 @@ from webhook.facts.nodes import items, mapping, namespace_of
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.kubernetes import LINE, advised_warning, faults_of
 from webhook.policy import PolicyScope, Profile
-from webhook.schema import OMIT, DecodeError, FieldError
+from webhook.schema import FieldError
 
 FAILED: Final = "KC009"
-"""The description has no value for an object."""
+"""The description has no value for an object, or one that the API server would refuse whatever the object is."""
 
 OTHER: Final = "KC006"
 
@@ -65,17 +64,22 @@ Judge: TypeAlias = Callable[[dict[str, Any]], Iterable[FieldError]]
 _TEMPLATES: Final = frozenset({"template", "leaderTemplate", "workerTemplate"})
 """The fields that have the templates of pods."""
 
+_GENERATED: Final = "00000"
+_PREFIX: Final = 58
+"""Characters that stay of generateName beside those that are generated (names/generate.go)."""
+
 _READ: Final = ("name", "namespace", "labels", "annotations")
 """The metadata that a description may read."""
 
 
 class ChildFault(NamedTuple):
-    """A fault of a child, at the ``field`` of the object that is its cause."""
+    """A fault of a child, at the ``field`` of the object that is its cause, of those that its place ``reads``."""
 
     code: str
     field: str
     reason: str
     text: str
+    reads: tuple[str, ...] = ()
 
     def unplaced(self) -> tuple[object, ...]:
         """The fault without the indexes of its field: an item of a list may move."""
@@ -89,8 +93,10 @@ class Children(NamedTuple):
     judged: frozenset[tuple[str | int, ...]]
 
 
-def child_findings(subject: Subject, scope: PolicyScope) -> Children | None:
+def child_findings(subject: Subject, scope: PolicyScope, explained: frozenset[str]) -> Children | None:
     """Findings about the children of an object, :data:`MAX_FINDINGS` of each sort; None if none is described.
+
+    Nothing is said of what a rule has ``explained`` at fields that decide it.
 
     What the API server refuses is a denial under the strict profile, unless the stored object has the same fault, and a
     warning under others. Nothing is said of fields that the schema has refused.
@@ -99,10 +105,13 @@ def child_findings(subject: Subject, scope: PolicyScope) -> Children | None:
         SpentError, DeadlineExceeded: from the budget of the review.
     """
     review, policy = subject.review, subject.review.kind.policy
-    if not policy.children:
+    if not policy.children or _is_empty(subject):
         return None
-    judge = _Judge(review, scope)
+    judge = _Judge(review, _with_name(review, scope))
     faults = [fault for fault in judge.faults() if not _is_refused(fault.field, subject.refused)]
+    if any(fault.code == FAILED for fault in faults) and not subject.must_evaluate():
+        faults = [fault for fault in faults if fault.code != FAILED]
+    faults = [fault for fault in faults if not _is_explained(fault, explained)]
     findings, old_faults, strictness = Findings(), None, review.strictness()
     for fault in _first(faults):
         text = cut_end(fault.text, LINE)
@@ -120,6 +129,21 @@ def child_findings(subject: Subject, scope: PolicyScope) -> Children | None:
     return Children(findings, judge.judged)
 
 
+def _is_empty(subject: Subject) -> bool:
+    """Whether the object has no specification, which is a finding of its own."""
+    return subject.obj.get("spec") is None and "spec" in subject.review.kind.schema.root.properties
+
+
+def _with_name(review: ObjectReview, scope: PolicyScope) -> PolicyScope:
+    """A scope in which an object has the name that the API server would generate, with digits for what is random."""
+    metadata = mapping(scope.object, "metadata")
+    prefix = metadata.get("generateName")
+    if metadata.get("name") or not isinstance(prefix, str) or not prefix:
+        return scope
+    named = {**metadata, "name": prefix[:_PREFIX] + _GENERATED}
+    return review.scope({**scope.object, "metadata": named}, None)
+
+
 def described(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> list[children.Child]:
     """The objects that the operator makes of the object of a request, each in its namespace; those that fail are left
     out.
@@ -130,7 +154,7 @@ def described(request: Request, catalog: Catalog, view: ClusterView, options: Op
     review = review_of(request, catalog, view, options)
     if review is None or not review.kind.policy.children:
         return []
-    scope = review.scope(review.kind.seen(review.kind.schema.decode(review.obj).object), None)
+    scope = _with_name(review, review.scope(review.kind.seen(review.kind.schema.decode(review.obj).object), None))
     rules, owner = review.kind.policy.children, Kind(review.kind.gvk.group, review.kind.gvk.kind)
     made = (each for each in children.children_of(rules, scope, owner) if isinstance(each, children.Child))
     namespace = namespace_of(scope.object)
@@ -153,6 +177,12 @@ def _of_stored(subject: Subject) -> frozenset[tuple[object, ...]]:
 
 def _is_refused(field: str, refused: frozenset[str]) -> bool:
     return any(field == each or field.startswith((f"{each}.", f"{each}[")) for each in refused)
+
+
+def _is_explained(fault: ChildFault, explained: frozenset[str]) -> bool:
+    return any(_is_refused(field, explained) for field in (fault.field, *fault.reads)) or any(
+        _is_refused(field, frozenset([fault.field])) for field in explained
+    )
 
 
 class _Judge:
@@ -232,6 +262,9 @@ class _Judge:
             place = _written(field_keys(error.field))
             origin = child.origin(place, error.bad_value)
             self._errors.add(error.type)
+            if not origin.field and not child.rule.object.source(child.frame, tuple(place)).paths:
+                text = f"the description of the {child.rule.kind} is wrong, at {field_path(place)}: {fault.text}"
+                yield ChildFault(FAILED, "", error.type, text)
             if not origin.field or _is_of_volume(error, made, place):
                 continue
             may_be_given = error.type == _ABSENT and len(field_keys(origin.rest)) == 1
@@ -240,7 +273,7 @@ class _Judge:
             code = REFUSED if any(key in _TEMPLATES for key in place) else _CODES.get(child.rule.kind, OTHER)
             beside = f" (see also {', '.join(origin.others)})" if origin.others else ""
             text = _line(fault.text, _where(child, origin, place), f"; {becomes}", beside)
-            yield ChildFault(code, origin.field, error.type, text)
+            yield ChildFault(code, origin.field, error.type, text, origin.reads)
 
     def _warnings(self, child: children.Child, made: dict[str, Any]) -> Iterator[ChildFault]:
         budget, alone = self._review.budget, None
@@ -263,19 +296,16 @@ class _Judge:
             made = {"apiVersion": child.rule.api_version, "kind": child.rule.kind}
         return children.placed(made, namespace_of(self._scope.object))
 
-    def _by_definition(self, made: dict[str, Any]) -> list[FieldError]:
-        """What the definition of the child's kind says, if there is one; without it, nothing is known of the child."""
-        known, budget = self._review.catalog.find(children.kind_of(made)), self._review.budget
+    def _by_definition(self, made: dict[str, Any]) -> Iterable[FieldError]:
+        """What the definition of the child's kind says; without one, nothing is known of the child.
+
+        It is that which is installed or given, or else that which Modelgate has.
+        """
+        kind = children.kind_of(made)
+        known = self._review.catalog.find(kind) or neighbour(kind)
         if known is None:
-            return []
-        budget.spend(1, made["kind"])
-        try:
-            decoded = known.schema.decode(made)
-        except DecodeError as error:
-            return [FieldError("FieldValueInvalid", "", str(error), OMIT)]
-        unknown = [FieldError("FieldValueInvalid", path, "unknown field", OMIT) for path in decoded.unknown]
-        cost = CostBudget(OBJECT_BUDGET, interrupt=budget.tick)
-        return [*unknown, *known.schema.check(decoded.object, None, cost).errors]
+            return ()
+        return children.defined_errors(made, known.schema, self._review.budget, namespaced=known.namespaced)
 
 
 def _where(child: children.Child, origin: children.Origin, place: Sequence[str | int]) -> str:

@@ -7,18 +7,16 @@ not the catalog's, so it is read when it is first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, partial
-from itertools import islice
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import orjson
 
-from webhook.cluster.view import ClusterView, Kind, Unwatched
+from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fit import FitOf
-from webhook.facts.nodes import Memo, at, namespace_of, text, whole
 from webhook.facts.settings import Settings
 from webhook.golang.credentials import masked
 
@@ -153,110 +151,3 @@ def _recorded() -> dict[str, dict[str, list[str]]]:
 
 
 Keys = tuple[str, ...]
-
-_TYPES: Final = {
-    "boolean": (BOOLEAN, False),
-    "integer": (INTEGER, 0),
-    "integers": (INTEGERS, ()),
-    "number": (NUMBER, 0.0),
-    "string": (STRING, ""),
-    "strings": (STRINGS, ()),
-}
-"""The schema of each type, and what stands for a value that is absent."""
-
-
-_NAMED: Final = 5
-"""Names of the objects that are looked for by a field: a message shows a few."""
-
-
-class Member(NamedTuple):
-    """A value of the other object: where it is, its type, and what stands for it where it is absent."""
-
-    path: Keys
-    type: str
-    default: Any = None
-
-
-def referenced(kind: Kind, named_by: Keys, members: Mapping[str, Member], *, namespaced: bool, by: Keys = ()) -> Fact:
-    """The fact of a reference: ``found``, ``name``, and ``members`` of the other object.
-
-    An object without a name at ``named_by`` refers to nothing: the name is "". What is absent, or of another type, has
-    the member's default: without one "", 0, false or an empty list. With ``by`` the others have what is at ``named_by``
-    in this field: ``names`` has the names of the first ones, and ``members`` are those of the first.
-    """
-    types = {name: _TYPES[member.type][0] for name, member in members.items()}
-    names = {"names": STRINGS} if by else {}
-    values = partial(_referenced_values, kind, named_by, by, members, namespaced)
-    return Fact(values, fields(found=BOOLEAN, name=STRING, **names, **types))
-
-
-def _referenced_values(
-    kind: Kind,
-    named_by: Keys,
-    by: Keys,
-    members: Mapping[str, Member],
-    namespaced: bool,
-    obj: dict[str, Any],
-    view: ClusterView,
-) -> dict[str, Any]:
-    name, values = text(obj, *named_by), dict[str, Any]()
-    if by:
-        others = _alike(kind, by, name, namespace_of(obj) if namespaced else None, obj, view) if name else []
-        values["names"] = [text(other, "metadata", "name") for other in others]
-        other = others[0] if others else None
-    else:
-        other = view.get(kind, namespace_of(obj) if namespaced else "", name) if name else None
-    values |= {key: _value(other, member) for key, member in members.items()}
-    return {"found": other is not None, "name": name, **values}
-
-
-def _alike(
-    kind: Kind, by: Keys, value: str, namespace: str | None, obj: dict[str, Any], view: ClusterView
-) -> list[dict[str, Any]]:
-    """The first other objects with a value; none where the view is a gate's, which lists only what it watches."""
-    try:
-        listed = view.list(kind, namespace)
-    except Unwatched:
-        return []
-    own = _identity(obj)
-    others = (other for other in _BY_FIELD(listed, by).get(value, ()) if _identity(other) != own)
-    return [*islice(others, _NAMED)]
-
-
-def _by_field(listed: Sequence[dict[str, Any]], by: Keys) -> dict[str, list[dict[str, Any]]]:
-    objects: dict[str, list[dict[str, Any]]] = {}
-    for one in listed:
-        objects.setdefault(text(one, *by), []).append(one)
-    return objects
-
-
-_BY_FIELD: Final = Memo(_by_field, limit=16)
-"""The objects of a list by the value of a field: a view gives the same list until an object changes."""
-
-
-def _identity(obj: dict[str, Any]) -> tuple[str, str, str, str]:
-    """Group, kind, namespace and name."""
-    group = text(obj, "apiVersion").rpartition("/")[0]
-    return group, text(obj, "kind"), namespace_of(obj), text(obj, "metadata", "name")
-
-
-def _value(found: Any, member: Member) -> Any:
-    value = _read(at(found, *member.path), member.type)
-    if value is None:
-        value = _TYPES[member.type][1] if member.default is None else member.default
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _read(value: Any, sort: str) -> Any:
-    """A value of a type; None where it is of another one."""
-    if sort == "string":
-        return value if isinstance(value, str) else None
-    if sort == "boolean":
-        return value if isinstance(value, bool) else None
-    if sort == "integer":
-        return whole(value)
-    if sort == "number":
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-    if not isinstance(value, list):
-        return None
-    return [each for each in value if (isinstance(each, str) if sort == "strings" else whole(each) is not None)]

@@ -154,7 +154,9 @@ class _Compiler:
 
     def _references(self, document: PolicyDocument) -> Iterator[Reference]:
         for index, each in enumerate(document.spec.references):
-            self._schema_at(Path.parse(each.path), ("spec", "references", index, "path"))
+            for name in ("path", "labelsPath", "namespacePath"):
+                if path := getattr(each, name):
+                    self._schema_at(Path.parse(path), ("spec", "references", index, name))
             yield Reference.of(each)
 
     def _withdrawn(self, defaults: Sequence[Default]) -> Iterator[Withdrawn]:
@@ -252,7 +254,7 @@ class _Compiler:
                     rule.strict == "Deny",
                     rule.docs,
                     unseen,
-                    rule.explains is not None,
+                    rule.explains or "",
                     rule.operator or "",
                 )
 

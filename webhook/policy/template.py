@@ -6,7 +6,7 @@ the object keeps its place exactly; what an expression computes comes from the f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
@@ -16,7 +16,7 @@ from webhook.cel.values import Duration, Opt, Timestamp, format_duration, format
 from webhook.ground.fieldpath import field_keys
 from webhook.policy.expression import Expression
 from webhook.policy.path import MISSING
-from webhook.policy.reads import FACTS, OBJECT, SELF
+from webhook.policy.reads import FACTS, OBJECT, SELF, is_above
 
 Place: TypeAlias = tuple[str | int, ...]
 
@@ -250,10 +250,11 @@ class Each:
         for index, item in enumerate(items):
             yield Frame(frame.scope, item, (*at, index), frame.alone)
 
-    def made(self, frame: Frame) -> Iterator[tuple[Frame, Any]]:
-        for each in self.frames(frame):
-            if (value := self.node.build(each)) is not MISSING:
-                yield each, value
+    def made(self, frame: Frame) -> Iterator[Any]:
+        yield from (value for each in self.frames(frame) if (value := self.node.build(each)) is not MISSING)
+
+    def made_frames(self, frame: Frame) -> list[Frame]:
+        return [each for each in self.frames(frame) if _is_made(self.node, each)]
 
     def reads(self) -> Iterator[Place]:
         yield self.items.path
@@ -276,14 +277,25 @@ class Items:
     elements: tuple[Node | Each | All, ...]
 
     def build(self, frame: Frame) -> Any:
-        return [value for element in self.elements for value, _ in _made(element, frame)]
+        return [value for element in self.elements for value in _made(element, frame)]
 
     def source(self, frame: Frame, keys: Place) -> Source:
-        if keys and isinstance(keys[0], int):
-            sources = (source for element in self.elements for _, source in _made(element, frame))
-            for index, (node, within, place) in enumerate(sources):
-                if index == keys[0]:
-                    return node.source(within, (*place, *keys[1:]))
+        first = keys[0] if keys else -1
+        left, below = (first, keys[1:]) if isinstance(first, int) else (-1, keys)
+        for element in self.elements if left >= 0 else ():  # each item of a long list may have a fault: build none
+            if isinstance(element, All):
+                values = element.items.build(frame)
+                count = len(values) if isinstance(values, list | tuple) else 0
+                if left < count:
+                    return element.items.source(frame, (left, *below))
+            elif isinstance(element, Each):
+                frames = element.made_frames(frame)
+                count = len(frames)
+                if left < count:
+                    return element.node.source(frames[left], below)
+            elif (count := int(_is_made(element, frame))) and not left:
+                return element.source(frame, below)
+            left -= count
         return Source(tuple(dict.fromkeys(map(frame.concrete, self.reads()))))
 
     def reads(self) -> Iterator[Place]:
@@ -294,16 +306,22 @@ class Items:
 Node: TypeAlias = Leaf | Fields | Items
 
 
-def _made(element: Node | Each | All, frame: Frame) -> Iterator[tuple[Any, tuple[Node, Frame, Place]]]:
-    """The items that an element of a list makes, each with its node, the frame of this, and the keys within it."""
+def _made(element: Node | Each | All, frame: Frame) -> Iterator[Any]:
+    """The items that an element of a list makes."""
     if isinstance(element, Each):
-        yield from ((value, (element.node, each, ())) for each, value in element.made(frame))
+        yield from element.made(frame)
     elif isinstance(element, All):
         values = element.items.build(frame)
-        if isinstance(values, list | tuple):
-            yield from ((value, (element.items, frame, (index,))) for index, value in enumerate(values))
+        yield from values if isinstance(values, list | tuple) else ()
     elif (value := element.build(frame)) is not MISSING:
-        yield value, (element, frame, ())
+        yield value
+
+
+def _is_made(node: Node, frame: Frame) -> bool:
+    """Whether a node has a value, which is not built for it if it is a map or a list."""
+    if isinstance(node, Fields):
+        return node.when is None or node.when.build(frame) is True
+    return isinstance(node, Items) or node.build(frame) is not MISSING
 
 
 def _plain(value: Any) -> Any:
@@ -349,6 +367,13 @@ class ChildRule:
     copies: frozenset[tuple[str, ...]]
     leaves: tuple[Copied, ...] = ()
     expressions: tuple[Expression, ...] = ()
+
+    def needs(self, absent: Collection[Place]) -> bool:
+        """Whether it reads a field of the object that the definition does not have."""
+        leaves = [each for each in (self.when, self.each) if each is not None]
+        reads = (path for node in (self.object, *leaves) for path in node.reads())
+        of_object = {path[1:] for path in reads if path[0] == OBJECT}
+        return any(is_above(field, path) for field in absent for path in of_object)
 
     def frames(self, scope: Scope) -> Iterator[Frame]:
         """Where it is filled in, once for each child.

@@ -263,6 +263,7 @@ def _copies(node: Node | Each | All) -> Iterator[tuple[str, ...]]:
         case Fields():
             for entry in node.entries:
                 yield from _copies(entry.node)
+                yield from [entry.over] if entry.over else []
         case Items():
             for element in node.elements:
                 yield from _copies(element)
