@@ -84,7 +84,12 @@ FIT: Final[Mapping[str, str]] = dict(zip(FIT_CODES, _OF_FIT, strict=True))
 
 def retired() -> frozenset[str]:
     """Codes of rules that are gone. They are never used again."""
-    return frozenset(code for pack in built_in().values() for code in pack.retired)
+    return frozenset(code for pack in built_in().values() for code in (*pack.retired, *pack.moved))
+
+
+def _moved(code: str) -> str:
+    """The code that says now what the rule of another one said; "" if there is none."""
+    return next((pack.moved[code] for pack in built_in().values() if code in pack.moved), "")
 
 
 def pod_code(code: str) -> list[str] | None:
@@ -96,6 +101,9 @@ def pod_code(code: str) -> list[str] | None:
             f"every kind {'with pods or parts of pods' if code in POD_CODES else 'whose children are described'}, spec"
         )
         return [f"{code}: {kinds}", "", fill(KUBERNETES[code], 100)]
+    if new := _moved(code):
+        why = f"This rule is gone: {new} says it at the same field, in Kubernetes' words, of what the operator makes."
+        return [f"{code}: moved to {new}", "", fill(f"{why} No rule gets the code again.", 100)]
     if code in retired():
         why = f"This rule is gone: {_REFUSED} says it of every field of pods, or KC001 to KC006 of what the "
         why += "operator makes, in Kubernetes' words. No rule gets the code again."
