@@ -28,7 +28,7 @@ from reconciler.writer import Writer
 from webhook.admission.errors import ModelgateError
 from webhook.cluster import ApiError, APIResource, Key
 from webhook.cluster.live import LiveView
-from webhook.cluster.view import Kind
+from webhook.cluster.view import NODE, Kind
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +50,9 @@ REFUSALS: Final = {400, 403, 404, 422}
 
 DEBOUNCE: Final = 1.0
 """An object may refer to many that change together, as when a release of runtimes is installed."""
+
+NODES: Final = 30.0
+"""The same for nodes: an upgrade replaces all of them, one after the other."""
 
 SPREAD: Final = 100.0
 """Objects a second that are judged again because one that they read has changed: a twentieth of a core. Some rules read
@@ -115,8 +118,9 @@ class Loop:
     def _spread(self, kind: Kind, key: Key, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
         if essence(before) != essence(after):
             dependents = self._dependents.of(*reads_of(kind, key)) - {Item(kind, key)}
+            least = NODES if kind == NODE else DEBOUNCE
             for dependent in dependents:
-                self.queue.add_after(dependent, max(DEBOUNCE, len(dependents) / SPREAD))
+                self.queue.add_after(dependent, max(least, len(dependents) / SPREAD))
 
     def work(self) -> None:
         """Run one worker: take keys until the queue is closed."""

@@ -18,6 +18,7 @@ from typing import Any
 import yaml
 
 from tests.conformance import objects, pods
+from tests.conformance.children import children_cases, is_children
 from tests.conformance.fit_ops import fit_cases, is_fit
 from tests.conformance.scheduler_ops import is_scheduler, scheduler_cases
 from tests.conformance.tables import read
@@ -59,6 +60,8 @@ def load_skips() -> Mapping[str, str]:
 
 def read_cases(path: Path) -> list[dict[str, Any]]:
     document = read(path, _special)
+    if is_children(document):
+        return list(children_cases(document, path))
     if is_llmkube(document):
         return list(llmkube_cases(document))
     if document.get("format") == pods.FORMAT:

@@ -84,6 +84,26 @@ def test_maps_and_lists_join_and_later_entries_win() -> None:
     assert found["data"]["named"] == [{"is": "x"}, {"is": "y"}]
 
 
+VARIABLES = """\
+  variables:
+  - {name: mmproj, expression: "object.spec.?mmproj.orValue('none')"}
+  - {name: known, expression: facts.known}
+"""
+
+
+def test_a_variable_that_is_a_path_stands_for_it() -> None:
+    body = '      data: {x: "${variables.mmproj}", each: [{$each: variables.known.items, is: "${self.name}"}]}\n'
+    found, (rule, frame) = made(body, VARIABLES)
+    assert found["data"] == {"x": "none", "each": [{"is": "x"}, {"is": "y"}]}
+    assert rule.object.source(frame, ("data", "each", 1, "is")).paths == (("facts", "known", "items", 1, "name"),)
+
+
+def test_a_variable_that_is_no_path_gives_no_list() -> None:
+    variables = "  variables:\n  - {name: both, expression: object.spec.files + object.spec.files}\n"
+    body = f"{variables}{CHILD}      data: {{each: [{{$each: variables.both, is: x}}]}}\n"
+    assert "variables.both is not a path; use a variable that is the path of a list" in problems(body)[0]
+
+
 @pytest.mark.parametrize(
     ("place", "paths", "exact"),
     [

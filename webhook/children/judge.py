@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import orjson
@@ -25,6 +26,10 @@ from webhook.schema import (
 from webhook.vap import CLUSTER_KINDS
 
 _DEFAULT: Final = "default"
+_LABELS: Final = {"a": "b"}
+_OF_SET: Final = ("spec", "leaderWorkerTemplate")
+_TEMPLATES: Final = {"LeaderWorkerSet": ((*_OF_SET, "leaderTemplate"), (*_OF_SET, "workerTemplate"))}
+"""By kind that Kubernetes does not have, where the templates of its pods are."""
 _BYTES: Final = 16
 """Bytes of a child for which its decoding takes a step."""
 
@@ -110,6 +115,29 @@ def pod_errors(child: dict[str, Any], budget: Budget) -> Iterator[FieldError]:
     if not errors:
         for error in object_errors(completed(decoded), budget=budget):
             yield FieldError(error.type, f"{path}.{error.field}", error.detail, error.bad_value)
+
+
+def template_errors(child: dict[str, Any], budget: Budget) -> Iterator[FieldError]:
+    """What Kubernetes refuses of the pods of a child of another kind, whose controller makes workloads of them.
+
+    Raises:
+        SpentError, DeadlineExceeded: from the budget.
+    """
+    for path in _TEMPLATES.get(child["kind"], ()):
+        template: Any = child
+        for key in path:
+            template = template.get(key) if isinstance(template, Mapping) else None
+        if not isinstance(template, dict):
+            continue
+        metadata = template.get("metadata")
+        labels = (metadata.get("labels") if isinstance(metadata, Mapping) else None) or _LABELS
+        spec = {"selector": {"matchLabels": labels}, "template": {**template, "metadata": {"labels": labels}}}
+        workload = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": spec}
+        errors = [*child_errors(placed(workload, _DEFAULT), budget)] or [*pod_errors(workload, budget)]
+        prefix = "spec.template"
+        for error in errors:
+            if error.field.startswith(prefix):
+                yield replace(error, field=f"{'.'.join(path)}{error.field.removeprefix(prefix)}")
 
 
 def pod_warnings(child: dict[str, Any], budget: Budget) -> Iterator[tuple[str, str]]:

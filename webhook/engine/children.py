@@ -5,19 +5,23 @@ A source of findings of its own: for the object itself nothing is refused, and o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from itertools import islice
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from webhook import children  # what judges a child is loaded for the first one
 from webhook.admission import Cause, Request, Warn, cut_end
 from webhook.catalog import Catalog, neighbour
+from webhook.cel import CelError
 from webhook.cluster import ClusterView, Kind
 from webhook.engine.findings import MAX_FINDINGS, SPARED, Findings
 from webhook.engine.options import Options
 from webhook.engine.pods.findings import POD_CODES, REFUSED, WARNED
 from webhook.engine.pods.seen import RIGHT
 from webhook.engine.review import ObjectReview, Subject, review_of
-from webhook.facts.nodes import mapping, namespace_of
+from webhook.facts.nodes import items, mapping, namespace_of
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.kubernetes import LINE, advised_warning, faults_of
 from webhook.policy import PolicyScope, Profile
@@ -49,6 +53,14 @@ _MAKERS: Final = {"Job": "Job", "CronJob": "Job", "StatefulSet": "StatefulSet", 
 
 _OF_PODS: Final = "each Pod is refused, which only an event of the {} says"
 
+_TOO_MANY: Final = "FieldValueTooMany"
+_ABSENT: Final = "FieldValueRequired"
+_NOT_FOUND: Final = "FieldValueNotFound"
+_CONTAINERS: Final = frozenset({"containers", "initContainers", "ephemeralContainers"})
+_INDEX: Final = re.compile(r"\[[0-9]+\]")
+
+Judge: TypeAlias = Callable[[dict[str, Any]], Iterable[FieldError]]
+
 _TEMPLATES: Final = frozenset({"template", "leaderTemplate", "workerTemplate"})
 """The fields that have the templates of pods."""
 
@@ -78,7 +90,7 @@ class Children(NamedTuple):
     """What is found of the children of an object, and the paths of the parts of it that are in them."""
 
     findings: Findings
-    judged: frozenset[tuple[str, ...]]
+    judged: frozenset[tuple[str | int, ...]]
 
 
 def child_findings(subject: Subject, scope: PolicyScope, explained: frozenset[str]) -> Children | None:
@@ -146,7 +158,7 @@ def described(request: Request, catalog: Catalog, view: ClusterView, options: Op
     rules, owner = review.kind.policy.children, Kind(review.kind.gvk.group, review.kind.gvk.kind)
     made = (each for each in children.children_of(rules, scope, owner) if isinstance(each, children.Child))
     namespace = namespace_of(scope.object)
-    return [each._replace(object=children.placed(each.object, namespace)) for each in made]
+    return [each.of(children.placed(each.object, namespace)) for each in made]
 
 
 def _first(faults: Iterable[ChildFault]) -> Iterable[ChildFault]:
@@ -178,24 +190,24 @@ class _Judge:
 
     def __init__(self, review: ObjectReview, scope: PolicyScope) -> None:
         self._review, self._scope = review, scope
-        self.judged = frozenset[tuple[str, ...]]()
+        self.judged = frozenset[tuple[str | int, ...]]()
+        self._errors = set[str]()
+        """The types of the errors of the child that is judged, whatever their cause."""
 
-    def faults(self) -> list[ChildFault]:
-        """What is wrong, at most :data:`MAX_FINDINGS`. An object whose children were right is not judged again."""
-        review, rules = self._review, self._review.kind.policy.children
-        facts = {name: self._scope.fact(name) for name in sorted(set().union(*(rule.facts for rule in rules)))}
-        key, policy = RIGHT.key(_read(self._scope.object), facts), review.kind.policy
-        judged = RIGHT.note(key, policy, review.catalog)
-        if judged is not None:
-            self.judged = judged
-            return []
-        faults = list[ChildFault]()
-        for fault in self._all():
-            faults.append(fault)
-            if len(faults) >= MAX_FINDINGS:
-                break
-        if not faults:
-            RIGHT.add(key, policy, review.catalog, note=self.judged)
+    def faults(self) -> Sequence[ChildFault]:
+        """What is wrong, at most :data:`MAX_FINDINGS`. The same object is not judged again."""
+        review, policy = self._review, self._review.kind.policy
+        names = sorted(set().union(*(rule.facts for rule in policy.children)))
+        facts = {name: self._scope.fact(name) for name in names}
+        same = [facts.pop(name) for name in names if review.kind.facts[name].remembered]
+        key = RIGHT.key(_read(self._scope.object), facts, sorted(self._hidden))
+        known = RIGHT.note(key, policy, review.catalog, *same)
+        faults: tuple[ChildFault, ...]
+        if known is not None:
+            faults, self.judged = known
+            return faults
+        faults = tuple(islice(self._all(), MAX_FINDINGS))
+        RIGHT.add(key, policy, review.catalog, *same, note=(faults, self.judged))
         return faults
 
     def _all(self) -> Iterator[ChildFault]:
@@ -206,9 +218,15 @@ class _Judge:
                 text = f"what becomes of it is not known: the {child.rule.kind} cannot be described ({child.reason})"
                 yield ChildFault(FAILED, "", "FieldValueInvalid", text)
                 continue
-            if children.is_builtin(children.kind_of(child.object)):
-                self.judged |= child.rule.copies
-            yield from self._of(child, children.placed(child.object, namespace))
+            self._errors.clear()
+            made = children.placed(child.object, namespace)
+            key = RIGHT.key(made)
+            if not RIGHT.has(key, review.catalog):  # which has the definitions of other kinds
+                yield from self._of(child, made)
+            if not self._errors:
+                RIGHT.add(key, review.catalog)
+            if _TOO_MANY not in self._errors:  # its parts have faults that are not seen in it
+                self.judged |= {*child.judged()}
 
     @property
     def _hidden(self) -> frozenset[str]:
@@ -218,18 +236,63 @@ class _Judge:
         """The faults of a child: of the object, and then those that only its pods have."""
         rule, budget = child.rule, self._review.budget
         if not children.is_builtin(children.kind_of(made)):
-            yield from _faults(child, self._by_definition(made), rule.becomes)
+            yield from self._faults(child, made, self._by_definition, rule.becomes)
+            yield from self._faults(child, made, lambda each: children.template_errors(each, budget), rule.becomes)
             return
-        errors = [*children.child_errors(made, budget)]
-        yield from _faults(child, errors, rule.becomes)
-        if errors:
+        pods_are_refused = False
+        for fault in self._faults(child, made, lambda each: children.child_errors(each, budget), rule.becomes):
+            pods_are_refused |= fault.code == REFUSED
+            yield fault
+        if pods_are_refused:
             return
         maker = _MAKERS.get(rule.kind, "ReplicaSet")
-        yield from _faults(child, children.pod_errors(made, budget), _OF_PODS.format(maker))
+        of_pods = _OF_PODS.format(maker)
+        yield from self._faults(child, made, lambda each: children.pod_errors(each, budget), of_pods)
+        yield from self._warnings(child, made)
+
+    def _faults(self, child: children.Child, made: dict[str, Any], judge: Judge, becomes: str) -> Iterator[ChildFault]:
+        """The faults at the fields that are their causes; those are left out that no field of the object causes."""
+
+        @cache
+        def alone() -> frozenset[tuple[str, str]]:
+            return frozenset((_unplaced(each.field), each.body()) for each in judge(self._alone(child)))
+
+        for fault in faults_of([*judge(made)]):
+            error = fault.error
+            place = _written(field_keys(error.field))
+            origin = child.origin(place, error.bad_value)
+            self._errors.add(error.type)
+            if not origin.field and not child.rule.object.source(child.frame, tuple(place)).paths:
+                text = f"the description of the {child.rule.kind} is wrong, at {field_path(place)}: {fault.text}"
+                yield ChildFault(FAILED, "", error.type, text)
+            if not origin.field or _is_of_volume(error, made, place):
+                continue
+            may_be_given = error.type == _ABSENT and len(field_keys(origin.rest)) == 1
+            if origin.rest and not may_be_given and (_unplaced(error.field), error.body()) in alone():
+                continue
+            code = REFUSED if any(key in _TEMPLATES for key in place) else _CODES.get(child.rule.kind, OTHER)
+            beside = f" (see also {', '.join(origin.others)})" if origin.others else ""
+            text = _line(fault.text, _where(child, origin, place), f"; {becomes}", beside)
+            yield ChildFault(code, origin.field, error.type, text, origin.reads)
+
+    def _warnings(self, child: children.Child, made: dict[str, Any]) -> Iterator[ChildFault]:
+        budget, alone = self._review.budget, None
         for field, text in children.pod_warnings(made, budget):
+            self._errors.add(WARNED)
             origin = child.origin(field_keys(field))
-            if origin.field:
-                yield ChildFault(WARNED, origin.field, "", advised_warning(field, text))
+            if origin.rest and alone is None:
+                alone = {(_unplaced(place), each) for place, each in children.pod_warnings(self._alone(child), budget)}
+            if origin.field and not (origin.rest and alone and (_unplaced(field), text) in alone):
+                where = _where(child, origin, ()) if origin.rest else ""
+                yield ChildFault(WARNED, origin.field, "", f"{advised_warning(field, text)}{where}")
+
+    def _alone(self, child: children.Child) -> dict[str, Any]:
+        """The child without what the object writes: faults of that are not the object's."""
+        try:
+            made = child.alone()
+        except CelError:
+            made = {"apiVersion": child.rule.api_version, "kind": child.rule.kind}
+        return children.placed(made, namespace_of(self._scope.object))
 
     def _by_definition(self, made: dict[str, Any]) -> Iterable[FieldError]:
         """What the definition of the child's kind says; without one, nothing is known of the child.
@@ -243,22 +306,12 @@ class _Judge:
         return children.defined_errors(made, known.schema, self._review.budget, namespaced=known.namespaced)
 
 
-def _faults(child: children.Child, errors: Iterable[FieldError], becomes: str) -> Iterator[ChildFault]:
-    """The faults at the fields that are their causes; those are left out that no field of the object causes."""
-    for fault in faults_of([*errors]):
-        error = fault.error
-        place = _written(field_keys(error.field))
-        origin = child.origin(place, error.bad_value)
-        if origin.field:
-            of_pods = any(key in _TEMPLATES for key in place)
-            code = REFUSED if of_pods else _CODES.get(child.rule.kind, OTHER)
-            at = "" if origin.exact else f", at {field_path(place)} of the {child.rule.kind}"
-            beside = f" (see also {', '.join(origin.others)})" if origin.others else ""
-            text = _line(fault.text, at, f"; {becomes}", beside)
-            yield ChildFault(code, origin.field, error.type, text, origin.reads)
-        elif not child.rule.object.source(child.frame, tuple(place)).paths:
-            text = f"the description of the {child.rule.kind} is wrong, at {field_path(place)}: {fault.text}"
-            yield ChildFault(FAILED, "", error.type, text)
+def _where(child: children.Child, origin: children.Origin, place: Sequence[str | int]) -> str:
+    """Where in the child a fault is, if the object has no such field."""
+    if origin.merged or origin.rest:
+        at = [f"at {origin.rest}"] if origin.rest else []
+        return f" ({', '.join([*at, *([f'merged with {origin.merged}'] if origin.merged else [])])})"
+    return "" if origin.exact else f", at {field_path(place)} of the {child.rule.kind}"
 
 
 def _line(text: str, at: str, becomes: str, beside: str) -> str:
@@ -271,10 +324,25 @@ def _line(text: str, at: str, becomes: str, beside: str) -> str:
     return f"{text}{at}{becomes}{beside if len(beside) <= room - len(at) else ''}"
 
 
+def _is_of_volume(error: FieldError, made: Any, place: Sequence[str | int]) -> bool:
+    """Whether a volume is not found that is there, and has a fault of its own."""
+    if error.type != _NOT_FOUND or "volumeMounts" not in place:
+        return False
+    pod = made
+    for key in place[: next(index for index, key in enumerate(place) if key in _CONTAINERS)]:
+        pod = pod[key]
+    return any(volume.get("name") == error.bad_value for volume in items(pod, "volumes"))
+
+
+def _unplaced(field: str) -> str:
+    """A field without its indexes: an item of a merged list moves."""
+    return _INDEX.sub("[]", field)
+
+
 def _written(place: list[str | int]) -> list[str | int]:
     """A place as objects have it: the API server leaves out the metadata of a template."""
     for index, key in enumerate(place[:-1]):
-        if key == "template" and place[index + 1] in ("annotations", "labels"):
+        if key in _TEMPLATES and place[index + 1] in ("annotations", "labels"):
             return [*place[: index + 1], "metadata", *place[index + 1 :]]
     return place
 

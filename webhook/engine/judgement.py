@@ -66,7 +66,7 @@ def _enforced(
     if causes and not strictness.profile.denies:
         is_file = review.options.strict_fields
         kept = tuple(
-            cause for cause in causes if strictness.denies(cause.code, ()) or (is_file and cause.label == "schema")
+            cause for cause in causes if strictness.is_enforced(cause.code) or (is_file and cause.label == "schema")
         )
         causes, warnings = kept, (*refusals_as_warnings(cause for cause in causes if cause not in kept), *warnings)
     heard, muted = strictness.heard(warnings)

@@ -122,11 +122,11 @@ class _RuleRun:
         ``certain``: it fails, at its only node. ``message`` is the value of its message expression, None if that is not
         known.
         """
-        if self._strictness.is_off(rule.code):
+        denies, oversized = self._strictness.denies(rule.code, rule.denied_by), self._subject.oversized
+        if denies is None:
             return
         if rule.message_expression is None:
             message = rule.message
-        denies, oversized = self._strictness.denies(rule.code, rule.denied_by), self._subject.oversized
         is_seen = rule.unseen is None or self._options.complete
         if certain and message is not None and is_seen and not self._scope.hidden_facts:
             self._record(rule, None, message, denies=denies)

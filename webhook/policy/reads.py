@@ -78,7 +78,7 @@ class _Collector:
         path = self.path(tested or node)
         if path is not None:
             (self.reads.tests if tested else self.reads.values).add(path)
-        elif isinstance(node, Select) and _is_variable(node):
+        elif isinstance(node, Select) and is_variable(node):
             self.collect(self._variables[node.field])
         else:
             for child in node.children:
@@ -89,7 +89,7 @@ class _Collector:
         if isinstance(node, Ident):
             return self._roots.get(node.name)
         if isinstance(node, Select) and not node.test_only:
-            if _is_variable(node):
+            if is_variable(node):
                 return self.path(self._variables[node.field])
             return _below(self.path(node.operand), node.field)
         if isinstance(node, Call) and node.function in {"_?._", "_[_]", "_[?_]"}:
@@ -114,7 +114,7 @@ def _tested(node: Expr) -> Expr | None:
     return node.target if isinstance(node, Call) and node.function == "hasValue" else None
 
 
-def _is_variable(node: Select) -> bool:
+def is_variable(node: Select) -> bool:
     return isinstance(node.operand, Ident) and node.operand.name == "variables"
 
 

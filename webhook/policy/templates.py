@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from webhook.cel.syntax import Call, Const, Expr, ListExpr, MapExpr
+from webhook.cel.syntax import Call, Const, Expr, ListExpr, MapExpr, Select
 from webhook.cel.types import BOOL, Type
 from webhook.policy.path import MISSING, Path
-from webhook.policy.reads import FACTS, OBJECT, SELF, STORED, Reads, path_of
+from webhook.policy.reads import FACTS, OBJECT, SELF, STORED, Reads, is_variable, path_of
 from webhook.policy.template import All, Computed, Constant, Copied, Each, Entry, Fields, Items, Leaf, Node
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ At = tuple[str | int, ...]
 
 WHEN, ALL, EACH, OVER = "$when", "$all", "$each", "$over"
 _WORDS: Final = frozenset({WHEN, ALL, EACH, OVER})
+_VARIABLES: Final = "variables"
 _ROOTS: Final = {SELF: (SELF,), STORED: (STORED,)}
 _DEEPEST: Final = 60
 
@@ -42,6 +43,7 @@ class Templates:
     def __init__(self, tools: Compile) -> None:
         self._tools = tools
         self.facts: set[str] = set()
+        self.computed: list[Expression] = []
 
     def node(self, value: Any, env: Environment, at: At) -> Node:
         """A node of a template, as it is written."""
@@ -82,6 +84,7 @@ class Templates:
             return Copied(path, other)
         reads = Reads.of([tree], trees, _ROOTS)
         expression.program.drop_tree()
+        self.computed.append(expression)
         return Computed(expression, tuple(sorted(reads.values | reads.tests)))
 
     def _fields(self, value: Mapping[str, Any], env: Environment, at: At) -> Node:
@@ -100,7 +103,8 @@ class Templates:
             self._tools.problem((*at, OVER), f"says what {ALL} is merged over; add {ALL}")
         for key, item in value.items():
             if key == ALL:
-                yield Entry("", self._all(item, env, (*at, ALL)), self._over(over, (*at, OVER)))
+                for each in item if isinstance(item, list) else (item,):
+                    yield Entry("", self._all(each, env, (*at, ALL)), self._over(over, (*at, OVER)))
             elif not key.startswith("$"):
                 yield Entry(key, self.node(item, env, (*at, key)))
 
@@ -120,20 +124,26 @@ class Templates:
             return All(self._all(value[ALL], env, (*at, ALL)))
         if EACH not in value:
             return self.node(value, env, at)
-        items = self.items(str(value[EACH]), (*at, EACH))
+        items = self.items(str(value[EACH]), env, (*at, EACH))
         within = None if items is None else self._tools.item(items.path, (*at, EACH))
         if items is None or within is None:
             return Constant(None)
         rest = {key: item for key, item in value.items() if key != EACH}
         return Each(items, self.node(rest.get(ALL) if rest.keys() == {ALL} else rest, within, at))
 
-    def items(self, text: str, at: At) -> Copied | None:
-        """The list at a path: of the object, or of a fact."""
+    def items(self, text: str, env: Environment, at: At) -> Copied | None:
+        """The list at a path: of the object, of a fact, or of a variable that is such a path."""
         try:
             keys = Path.parse(text).keys
         except ValueError as error:
             self._tools.problem(at, str(error))
             return None
+        if keys[:1] == (_VARIABLES,):
+            leaf = self.expression(text, env, at)
+            if not isinstance(leaf, Copied):
+                self._tools.problem(at, f"{text} is not a path; use a variable that is the path of a list")
+                return None
+            return leaf
         if keys[:1] == (FACTS,) and len(keys) > 1:
             self.facts.add(keys[1])
             return Copied(keys)
@@ -166,6 +176,8 @@ def _folded(node: Fields | Items) -> Node:
 def _copied(tree: Expr, variables: Mapping[str, Expr]) -> tuple[tuple[str, ...] | None, Any]:
     """The path that an expression only reads, and what stands for an absent value."""
     other: Any = MISSING
+    while isinstance(tree, Select) and is_variable(tree):
+        tree = variables[tree.field]
     if isinstance(tree, Call) and tree.function == "orValue" and tree.target is not None:
         literal = tree.args[0]
         if isinstance(literal, Const):
@@ -227,6 +239,21 @@ def _quoted(text: str) -> str:
 def paths_of(nodes: Iterable[Node]) -> frozenset[tuple[str, ...]]:
     """The paths of the object whose values are copied into nodes as they are."""
     return frozenset(path for node in nodes for path in _copies(node))
+
+
+def of_facts(node: Node | Each | All) -> Iterator[Copied]:
+    """The leaves that copy a value of a fact, or of the item of a loop, except those of lists."""
+    match node:
+        case Copied() if node.path[0] != OBJECT:
+            yield node
+        case Fields():
+            for entry in node.entries:
+                yield from of_facts(entry.node)
+        case Items():
+            for element in node.elements:
+                yield from of_facts(element)
+        case All():
+            yield from of_facts(node.items)
 
 
 def _copies(node: Node | Each | All) -> Iterator[tuple[str, ...]]:

@@ -81,7 +81,7 @@ def problems_of(api: str, cases: Sequence[Placed], loaded: Catalog) -> Iterator[
 def _of_export(api: str, loaded: Catalog, places: Mapping[str, str]) -> Iterator[Problem]:
     """The rules that `modelgate export` must leave out, because the API server refuses their expressions."""
     kinds = (loaded.kinds[gvk] for gvk in loaded.kinds if loaded.uncompiled(gvk).api == api)
-    problems = {code: why for known in kinds for code, why in native.refused(known, Profile.STANDARD).items()}
+    problems = {code: why for kind in kinds for code, why in native.refused(kind, Profile.STANDARD).items()}
     for code, why in problems.items():
         yield Problem(places.get(code, api), code, f"cannot be exported, because the API server would refuse it: {why}")
 

@@ -16,7 +16,7 @@ from webhook.catalog import Catalog, KnownKind, forms
 from webhook.children import Child
 from webhook.cli.cases import run
 from webhook.cli.pack.proofs import Placed
-from webhook.cli.pack.smallest import smallest_spec
+from webhook.cli.pack.smallest import smallest_object
 from webhook.cluster import MemoryView
 from webhook.engine import KUBERNETES_CODES, Options, described, description_faults
 from webhook.library.review import decide
@@ -82,13 +82,13 @@ def _constants(known: KnownKind, made: Sequence[Child], catalog: Catalog) -> Ite
 def _of_smallest(known: KnownKind, loaded: Catalog) -> Iterator[tuple[Name, str]]:
     """What is said of the children of the smallest object of a kind; of one that is refused, what is constant."""
     try:
-        spec = smallest_spec(known.schema.raw, known.gvk.kind)
+        body = smallest_object(known)
     except DocumentError:  # it has no small one
         return
     metadata = {"name": "a", **({"namespace": "default"} if known.namespaced else {})}
     head = {"apiVersion": f"{known.gvk.group}/{known.gvk.version}", "kind": known.gvk.kind, "metadata": metadata}
     view, options = MemoryView(), Options()
-    request, _, validation = decide({**head, "spec": spec}, None, known, loaded, view, options, assigned=True)
+    request, _, validation = decide({**head, **body}, None, known, loaded, view, options, assigned=True)
     wrong = [*_constants(known, described(request, loaded, view, options), loaded)]
     yield from wrong
     for each in validation.warnings if not (validation.causes or wrong) else ():

@@ -1,6 +1,7 @@
 """Facts for the rules of LLMKube: values that take Python to compute from an object."""
 
-from webhook.facts.llmkube.facts import FACTS, KNOWLEDGE, LayerSplit, accelerator_resource, parse_layer_split
+from webhook.facts.llmkube.facts import FACTS, KNOWLEDGE, accelerator_resource
+from webhook.facts.llmkube.layers import LayerSplit, parse_layer_split
 from webhook.facts.llmkube.source import (
     FileSet,
     SourceKind,

@@ -5,21 +5,19 @@ Rules by data cannot look up another object, nor tell the kinds of a source.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import BOOLEAN, INTEGER, INTEGERS, STRING, STRINGS, Fact, Fetched, Knowledge, fields
 from webhook.facts.llmkube.fit import fit_of_service
+from webhook.facts.llmkube.layers import parse_layer_split
+from webhook.facts.llmkube.pods import MODEL, POD_FACTS, PREFETCH_FACTS
 from webhook.facts.llmkube.source import SourceKind, classify_page, cleaned, parse_source
 from webhook.facts.names import first_shard, missing_shards, quantization_named, quantization_of
 from webhook.facts.nodes import items, mapping, name_of, namespace_of, text, texts, whole
 
 _RESOURCES: Final = {"rocm": "amd.com/gpu", "intel": "gpu.intel.com/i915", "vulkan": "devic.es/dri-render"}
-_RANGE: Final = re.compile(r"\s*\+?([0-9]+)\s*-\s*\+?([0-9]+)\s*\Z")
-_INT64: Final = 2**63 - 1
-_DIGITS: Final = 19  # of _INT64; Python's int raises ValueError for thousands of digits
 
 
 def accelerator_resource(accelerator: str, resource_name: str = "") -> str:
@@ -34,60 +32,13 @@ def accelerator_resource(accelerator: str, resource_name: str = "") -> str:
     return _RESOURCES.get(accelerator, "nvidia.com/gpu")
 
 
-class LayerSplit(NamedTuple):
-    """Ranges of layers, one per GPU.
-
-    ``error`` names an invalid range; the operator then silently splits evenly. ``overlaps`` are
-    pairs of ranges that share a layer. ``gaps`` are ranges of layers that no GPU has.
-    """
-
-    error: str
-    overlaps: list[str]
-    gaps: list[str]
-
-
-def parse_layer_split(ranges: Sequence[str]) -> LayerSplit:
-    """Parse ``["0-15", "16-31"]``: first and last layer, both inclusive, with optional spaces around them."""
-    spans, overlaps, gaps = [], [], []
-    for given in ranges:
-        if (span := _range(given)) is None:
-            return LayerSplit(f"not a range of layers: {given!r}", [], [])
-        spans.append(span)
-    first, last = 0, -1  # the range with the highest end so far
-    for start, end in sorted(spans):
-        if start <= last:
-            overlaps.append(f"{first}-{last} and {start}-{end}")
-        elif start > last + 1:
-            gaps.append(f"{last + 1}-{start - 1}")
-        if end > last:
-            first, last = start, end
-    return LayerSplit("", overlaps, gaps)
-
-
-def _range(text: str) -> tuple[int, int] | None:
-    """Parse one range, or return None. The operator splits at the first hyphen and parses two int64 with Go's Atoi."""
-    match = _RANGE.match(text)
-    if match is None:
-        return None
-    start, end = match.groups()
-    if len(start) < _DIGITS and len(end) < _DIGITS:
-        first, last = int(start), int(end)
-        return (first, last) if first <= last else None
-    digits = [number.lstrip("0") or "0" for number in match.groups()]
-    if max(map(len, digits)) > _DIGITS:
-        return None
-    first, last = map(int, digits)
-    return (first, last) if first <= last <= _INT64 else None
-
-
 _GROUP: Final = "inference.llmkube.dev"
-_MODEL: Final = Kind(_GROUP, "Model")
 _SERVICE: Final = Kind(_GROUP, "InferenceService")
 _CLAIM: Final = Kind("", "PersistentVolumeClaim")
 
 
 def _find(view: ClusterView, service: dict[str, Any], name: str) -> dict[str, Any] | None:
-    return view.get(_MODEL, namespace_of(service), name) if name else None
+    return view.get(MODEL, namespace_of(service), name) if name else None
 
 
 def _model(service: dict[str, Any], view: ClusterView) -> dict[str, Any]:
@@ -108,6 +59,7 @@ def _model(service: dict[str, Any], view: ClusterView) -> dict[str, Any]:
         "runtime": text(gpu, "runtime"),
         "memory": text(gpu, "memory"),
         "resourceName": text(gpu, "resourceName"),
+        "tolerationKey": text(gpu, "tolerationKey"),
         "claimed": bool(gpu.get("resourceClaims")),
         "accelerator": text(spec, "hardware", "accelerator"),
         "format": text(spec, "format") or ("gguf" if found else ""),
@@ -179,7 +131,8 @@ def _excludes(nodes: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
 
 
 _TEXTS: Final = (
-    "vendor", "runtime", "memory", "resourceName", "accelerator", "format", "source", "kind", "page", "mmproj", "phase"
+    *("vendor", "runtime", "memory", "resourceName", "tolerationKey", "accelerator", "format", "source", "kind"),
+    *("page", "mmproj", "phase"),
 )  # fmt: skip
 
 SERVICE_FACTS: Final = {
@@ -196,6 +149,7 @@ SERVICE_FACTS: Final = {
     "rival": Fact(_rival, STRING),
     "cache": Fact(_cache, fields(missing=BOOLEAN)),
     "volume": Fact(_volume, fields(claim=STRING, rival=STRING)),
+    **POD_FACTS,
 }
 
 
@@ -286,6 +240,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "shards": Fact(_shards, fields(missing=STRING, alone=BOOLEAN, first=STRING)),
         "quantization": Fact(_quantization, fields(named=STRING, declared=STRING)),
         "layerSplit": Fact(_layer_split, fields(overlaps=STRINGS, gaps=STRINGS)),
+        **PREFETCH_FACTS,
     },
     "InferenceService": SERVICE_FACTS,
 }
@@ -295,5 +250,5 @@ KNOWLEDGE: Final = Knowledge(
     FACTS,
     fits={"InferenceService": fit_of_service},
     watched=frozenset([Kind(_GROUP, "InferenceService")]),
-    fetched=frozenset([Fetched(Kind("", "PersistentVolumeClaim")), Fetched(Kind(_GROUP, "Model"))]),
+    fetched=frozenset([Fetched(Kind("", "PersistentVolumeClaim")), Fetched(MODEL)]),
 )

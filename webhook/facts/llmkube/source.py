@@ -159,6 +159,47 @@ def classify_page(source: str) -> Page:
     return Page.REPOSITORY if name and owner not in {"datasets", "spaces"} else Page.OTHER
 
 
+def served_as(source: str, since: int) -> str:
+    """What a server that fetches its model gets as its name; ``since`` is the release, 13 for 0.9.13.
+
+    From 0.9.7 to 0.9.12 that is an address, which no server takes for a repository.
+    """
+    if since < 7:
+        return source.removeprefix("hf://")
+    if since < 13:
+        return fetched_from(source, since)
+    repo, revision = _repository(source)
+    return f"{repo}@{revision}" if repo and revision else repo or source
+
+
+def fetched_from(source: str, since: int) -> str:
+    """The address from which the files of a repository are fetched; any other source as it is."""
+    if since < 7:
+        return f"https://huggingface.co/{source[5:]}" if source.startswith("hf://") else source
+    is_named = source[:5].lower() == "hf://" or (since >= 13 and classify_page(source) is Page.REPOSITORY)
+    repo, revision = _repository(source) if is_named else ("", "")
+    return f"https://huggingface.co/{repo}/resolve/{revision or 'main'}/" if repo else source
+
+
+def _repository(source: str) -> tuple[str, str]:
+    """The repository and the revision that a source names, "" without."""
+    match = _ADDRESS.match(source)
+    if match is None:
+        hub = parse_hf(source) if classify_source(source) is SourceKind.HF_REPO else Source(SourceKind.HF_REPO)
+        return ("", "") if hub.error else (hub.repo, hub.revision)
+    if classify_page(source) is not Page.REPOSITORY:
+        return "", ""
+    owner, name, view, revision, *_ = [*filter(None, match[1].split("/")), "", ""]
+    revision = revision if view in {"tree", "resolve", "blob"} else ""
+    return ("", "") if _SPACE.search(revision) else (f"{owner}/{name}", revision)
+
+
+def bucket_and_key(source: str) -> tuple[str, str]:
+    """The bucket and the key of ``s3://bucket/key``, "" for another source."""
+    bucket, _, key = source[5:].partition("/") if source[:5].lower() == "s3://" else ("", "", "")
+    return (bucket, key) if bucket and key else ("", "")
+
+
 _GLOB: Final = re.compile(r"[*?\[]")
 
 
@@ -178,17 +219,28 @@ def resolve_fileset(source: str, files: Sequence[str], mmproj: str = "") -> File
     """Resolve ``spec.source``, ``spec.files`` and ``spec.mmproj`` to a file set; the first error found is its error."""
     if not files and not mmproj:
         return FileSet()
-    if error := next(_errors(source, files, mmproj), ""):
+    error = next(_source_errors(source), "")
+    return FileSet(error=error) if error else staged(files, mmproj)
+
+
+def staged(files: Sequence[str], mmproj: str = "") -> FileSet:
+    """The file set of ``spec.files`` and ``spec.mmproj`` alone, from whichever source they come."""
+    if not files and not mmproj:
+        return FileSet()
+    if error := next(_set_errors(files, mmproj), ""):
         return FileSet(error=error)
     return FileSet(tuple(dict.fromkeys((*files, mmproj) if mmproj else files)))
 
 
-def _errors(source: str, files: Sequence[str], mmproj: str) -> Iterator[str]:
-    """Yield all errors in the order in which the operator checks."""
+def _source_errors(source: str) -> Iterator[str]:
     if source.startswith("hf://") or classify_source(source) is SourceKind.HF_REPO:
         yield from filter(None, [parse_hf(source).error])
     if classify_source(source) is not SourceKind.HF_REPO:
         yield f"multi-file staging requires a HuggingFace repo source, but got: {source}"
+
+
+def _set_errors(files: Sequence[str], mmproj: str) -> Iterator[str]:
+    """Yield all errors in the order in which the operator checks."""
     if not files:
         yield "spec.files must include a primary model file when spec.mmproj is set"
     for index, name in enumerate(files):
