@@ -143,11 +143,10 @@ class _Compiler:
         if root == OBJECT:
             node = self._schema_at(Path((*keys, "*")), at)
             return None if node is None else self.environments.at(Path((*keys, "*")))
-        schema = node_at({"properties": self.environments.facts}, (*keys, "*"))
-        if schema is None:
+        environment = self.environments.of_items(keys)
+        if environment is None:
             self._problem(at, f"no list {'.'.join(path)}; the facts of this kind are {', '.join(sorted(self.facts))}")
-            return None
-        return self.root.with_schema("self", schema, type_name="self", whole_floats=True)
+        return environment
 
     def _references(self, document: PolicyDocument) -> Iterator[Reference]:
         for index, each in enumerate(document.spec.references):
