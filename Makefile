@@ -141,11 +141,13 @@ release: $(READY)  ## build wheel, image, charts, manifests, bill of materials, 
 lock: $(READY)  ## update the lock files from pyproject.toml
 	$(PY) -m pip install -q uv
 	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
-		pyproject.toml --extra tracing -o requirements/run.txt
+		pyproject.toml --extra server --extra tracing -o requirements/run.txt
+	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
+		pyproject.toml --constraint requirements/run.txt -o requirements/check.txt
 	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
 		--group build -o requirements/build.txt
 	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
-		pyproject.toml --extra tracing --extra lsp --group build --group dev --group bench -o requirements/dev.txt
+		pyproject.toml --extra server --extra tracing --extra lsp --group build --group dev --group bench -o requirements/dev.txt
 	$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
 		--group release -o requirements/release.txt
 

@@ -231,17 +231,6 @@ def test_flags_that_cannot_be_are_refused(tmp_path, flags, message):
     assert (process.returncode, errors.decode()) == (64, f"modelgate lsp: {message}\n")
 
 
-def test_without_the_extra_one_sentence_says_what_to_install(tmp_path):
-    code = (
-        "import sys, importlib.util as u; f = u.find_spec\n"
-        "u.find_spec = lambda name, *more: None if name == 'pygls' else f(name, *more)\n"
-        "from modelgate import main; sys.argv = ['modelgate', 'lsp']; sys.exit(main())"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (64, "")
-    assert done.stderr == "modelgate lsp: needs pygls, which is not installed: pip install 'modelgate[lsp]'\n"
-
-
 def test_no_other_command_loads_pygls(tmp_path):
     (tmp_path / "model.yaml").write_text(MODEL)
     command = [sys.executable, "-X", "importtime", "-m", "modelgate", "check", "model.yaml"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import sys
 from collections.abc import Callable
@@ -61,9 +60,6 @@ def add_parser(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.kustomize:
         raise SettingsError([Problem("--kustomize", "", "an editor shows files as they are written: remove it")])
-    if importlib.util.find_spec("pygls") is None:
-        said = "needs pygls, which is not installed: pip install 'modelgate[lsp]'"
-        raise SettingsError([Problem("", "", said)])
     lsp = import_module("webhook.lsp")  # pygls takes 0.2 s to load
     folder = (options.files or Path()).resolve()
     make = partial(lsp.ManifestServer, partial(_desk, options), folder, version())

@@ -23,6 +23,14 @@ __all__ = ["parser", "run"]
 RECURSION: Final = 10_000
 """Python frames. Input may be nested 1,024 levels deep (orjson's limit), and a walk takes a few frames per level."""
 
+_EXTRAS: Final = {
+    "kubernetes": "cluster",
+    **dict.fromkeys(("cryptography", "httptools", "prometheus_client", "starlette", "uvicorn", "uvloop"), "server"),
+    "opentelemetry": "tracing",
+    "pygls": "lsp",
+}
+"""The packages of the extras, and who installs each."""
+
 _FULL: Final = ("cannot write the output: no space is left on the device",)
 _EPILOG: Final = """\
 start here:
@@ -49,7 +57,18 @@ def run(argv: Sequence[str] | None = None) -> int:
         parser(set()).print_help()
         return GOOD
     wanted = next((word for word in arguments if not word.startswith("-")), "")
-    options = parser({ALIASES.get(wanted, wanted)}).parse_args(arguments)
+    try:
+        return _run(parser({ALIASES.get(wanted, wanted)}).parse_args(arguments))
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in _EXTRAS:
+            raise
+        how = f"pip install 'modelgate[{_EXTRAS[package]}]'"
+        say(f"modelgate {wanted}: needs {package}, which is not installed: {how}", sys.stderr)
+        return USAGE
+
+
+def _run(options: argparse.Namespace) -> int:
     command = ALIASES.get(options.command, options.command)
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(RECURSION)
@@ -84,11 +103,20 @@ def parser(wanted: set[str]) -> argparse.ArgumentParser:
     found.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = found.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (module, summary) in COMMANDS.items():
-        if name in wanted:
+        if name in wanted and (len(wanted) == 1 or _is_installed(module)):
             importlib.import_module(module).add_parser(commands)
         else:
             command(commands, name, summary)
     return found
+
+
+def _is_installed(module: str) -> bool:
+    """Whether a command has all packages that it imports: the completion of a shell names also those without."""
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        return (error.name or "").partition(".")[0] not in _EXTRAS
+    return True
 
 
 class _Version(argparse.Action):
