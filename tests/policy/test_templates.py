@@ -1,5 +1,6 @@
 """Templates of children: what they make, where each place comes from, and which ones are refused."""
 
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -170,11 +171,11 @@ def test_a_template_is_not_nested_without_end() -> None:
 
 
 def test_what_is_computed_of_the_items_of_a_fact_can_be_stored() -> None:
-    environments = Environments(Inputs(MODEL.schema, FACTS))
-    environment = environments.of_items(("known", "items"))
-    assert environment is not None
+    environment = Environments(Inputs(MODEL.schema, FACTS)).of_item(("known", "items"))
     program = environment.program(environment.check("self.name + '-data'"), name="of the test")
     again = pickling.loaded(pickling.dumped(program, {}), {})
     assert again.evaluate({"self": {"name": "a"}}) == "a-data"
     assert again.tree()
-    assert environments.of_items(("known", "others")) is None
+    read_only = pickling.loaded(pickling.dumped(MappingProxyType({"a": 1}), {}), {})
+    assert isinstance(read_only, MappingProxyType)
+    assert read_only == {"a": 1}

@@ -143,10 +143,10 @@ class _Compiler:
         if root == OBJECT:
             node = self._schema_at(Path((*keys, "*")), at)
             return None if node is None else self.environments.at(Path((*keys, "*")))
-        environment = self.environments.of_items(keys)
-        if environment is None:
+        if node_at({"properties": self.environments.facts}, (*keys, "*")) is None:
             self._problem(at, f"no list {'.'.join(path)}; the facts of this kind are {', '.join(sorted(self.facts))}")
-        return environment
+            return None
+        return self.environments.of_item(keys)
 
     def _references(self, document: PolicyDocument) -> Iterator[Reference]:
         for index, each in enumerate(document.spec.references):

@@ -99,18 +99,12 @@ class Environments:
             environment = self._at.setdefault(path, replace(made, remake=partial(self.at, path)))
         return environment
 
-    def of_items(self, path: tuple[str, ...]) -> Environment | None:
-        """The environment in which ``self`` is an item of the list at a path of the facts; None if there is none."""
-        schema = node_at({"properties": self._inputs.facts}, (*path, "*"))
-        if schema is None:
-            return None
-        made = self.at(None).with_schema("self", schema, type_name="self", whole_floats=True)
-        return replace(made, remake=partial(self._again, path))
-
-    def _again(self, path: tuple[str, ...]) -> Environment:
-        environment = self.of_items(path)
-        assert environment is not None  # it was there before
-        return environment
+    def of_item(self, keys: tuple[str, ...]) -> Environment:
+        """The environment at the items of a list in the facts, such as ``("made", "components")``."""
+        node = node_at({"properties": self._inputs.facts}, (*keys, "*"))
+        assert node is not None  # the compiler has looked
+        made = self.at(None).with_schema("self", node, type_name="self", whole_floats=True)
+        return replace(made, remake=partial(self.of_item, keys))
 
     def _root(self) -> Environment:
         facts = {"type": "object", "properties": self._inputs.facts}
