@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from reconciler.audit import Outlet, Ruling, judge, outlet
+from reconciler.audit import Outlet, Ruling, judge, made, outlet
 from reconciler.children import Children, owner_of
 from reconciler.guard import ANOTHER, Guard, Sign, content
 from reconciler.heal import ABSENT, OUTDATED, RESTAMPS, Healer
@@ -28,7 +28,7 @@ from reconciler.writer import Writer
 from webhook.admission.errors import ModelgateError
 from webhook.cluster import ApiError, APIResource, Key
 from webhook.cluster.live import LiveView
-from webhook.cluster.view import Kind
+from webhook.cluster.view import NODE, Kind
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +50,9 @@ REFUSALS: Final = {400, 403, 404, 422}
 
 DEBOUNCE: Final = 1.0
 """An object may refer to many that change together, as when a release of runtimes is installed."""
+
+NODES: Final = 30.0
+"""The same for nodes: an upgrade replaces all of them, one after the other."""
 
 SPREAD: Final = 100.0
 """Objects a second that are judged again because one that they read has changed: a twentieth of a core. Some rules read
@@ -115,8 +118,9 @@ class Loop:
     def _spread(self, kind: Kind, key: Key, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
         if essence(before) != essence(after):
             dependents = self._dependents.of(*reads_of(kind, key)) - {Item(kind, key)}
+            least = NODES if kind == NODE else DEBOUNCE
             for dependent in dependents:
-                self.queue.add_after(dependent, max(DEBOUNCE, len(dependents) / SPREAD))
+                self.queue.add_after(dependent, max(least, len(dependents) / SPREAD))
 
     def work(self) -> None:
         """Run one worker: take keys until the queue is closed."""
@@ -188,7 +192,7 @@ class Loop:
         absent = frozenset(kind for kind in kinds if self._view.resource(kind) is None)
         seen.reads.update(Read(kind, None) for kind in absent)
         measured = controller.observe(obj, seen) if controller.observe else None
-        observed = Observed(self._now(), seen, measured, absent)
+        observed = Observed(self._now(), seen, measured, absent, made=lambda each: made(each, review.rules, seen))
         projection = self._projected(review, controller, observed)
         self._absent |= absent
         refused, error = self._made(review, projection, kinds - projection.keep)

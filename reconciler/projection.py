@@ -24,7 +24,8 @@ class Observed:
     """What is known at one moment. ``view`` is complete: an object missing from it does not exist.
 
     ``measured`` is the result of the controller's ``observe``. ``absent`` are the kinds of children whose API is not
-    installed: such children are not made. ``refused`` says which child could not be made, and why.
+    installed: such children are not made. ``refused`` says which child could not be made, and why. ``made`` gives the
+    children of an object by their names in the description of its kind: what the gate judges, too.
     """
 
     now: datetime
@@ -32,6 +33,7 @@ class Observed:
     measured: Any = None
     absent: frozenset[Kind] = frozenset()
     refused: str = ""
+    made: Callable[[dict[str, Any]], Mapping[str, dict[str, Any]]] = lambda _: {}
 
 
 class Gauge(NamedTuple):

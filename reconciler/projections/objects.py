@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from typing import Any, Final
+from typing import Any
 
 from reconciler.projection import Happening
 from reconciler.resource import kind_of
 from webhook.admission import one_line
 from webhook.cluster import APIResource
 from webhook.cluster.view import ClusterView
+from webhook.facts import LABEL, label, named
 
-LABEL: Final = 63
-"""Characters of a label's value, and of the name of a Service or Pod."""
-
-_HASH: Final = 8
+__all__ = [
+    "LABEL",
+    "child_of",
+    "condition_of",
+    "given",
+    "job_state",
+    "label",
+    "mine",
+    "named",
+    "new",
+    "news",
+    "on_nodes",
+    "short",
+]
 
 
 def mine(child: dict[str, Any] | None, owner: dict[str, Any]) -> bool:
@@ -72,17 +82,3 @@ def on_nodes(key: str, values: list[str]) -> dict[str, Any]:
 def short(name: str) -> str:
     """A name of at most 63 characters, as AIM's operator cuts it."""
     return re.sub("[^a-z0-9-]", "-", name.lower())[:LABEL].strip("-")
-
-
-def named(name: str, limit: int = LABEL) -> str:
-    """The name as a DNS label; one that must be changed ends with a hash, so that two names never become one."""
-    fitting = re.sub("[^a-z0-9-]+", "-", name.lower()).strip("-")
-    if fitting == name and len(name) <= limit:
-        return name
-    digest = hashlib.sha256(name.encode()).hexdigest()[:_HASH]
-    return f"{fitting[: limit - _HASH - 1].strip('-')}-{digest}"
-
-
-def label(value: str) -> str:
-    """A valid value of a label, as AIM's operator makes it."""
-    return re.sub(r"[^A-Za-z0-9._-]", "_", value).strip("_.-")[:LABEL].strip("_.-") or "unknown"

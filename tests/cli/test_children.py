@@ -63,6 +63,14 @@ def test_each_line_of_a_child_has_the_field_that_decides_it(folder, file, capsys
     assert "type: AverageValue" not in comments
 
 
+def test_an_empty_list_has_its_field_too(folder, tmp_path, capsys) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(TEXT.replace('metrics: [{name: qps, average: "3"}]', "metrics: []"))
+    code, out, _ = run(capsys, "explain", "--no-config", f"--policies={folder}", "--children", file)
+    assert code == 0
+    assert "  metrics: []  # spec.metrics\n" in out
+
+
 def test_as_json_each_place_has_its_fields(folder, file, capsys) -> None:
     code, out, _ = run(capsys, "explain", "--no-config", f"--policies={folder}", "--children", "-o", "json", file)
     assert code == 0

@@ -144,7 +144,18 @@ def test_an_object_of_a_wrong_shape_says_nothing(gate: Gate) -> None:
         ("type: boolean}", "type: string}", "fields.open: Queue: spec.open is of type boolean, not string"),
         ("kind: Queue", "kind: Queu", "acme/widget.yaml:9: spec.references[0].kind: acme.example.com has no Queu here"),
         ("kind: Queue\n", "kind: Queue\n    namespaced: false\n", "Queue is in a namespace: set namespaced: true"),
-        ("path: spec.queue\n", "path: spec.queue[*]\n", "must be the path of one field"),
+        ("path: spec.queue\n", "path: spec.queue[*]\n", "no '*' in spec.queue of the schema, which has type string"),
+        (
+            "most: {path: spec.most,",
+            "most: {path: 'spec.most[*]',",
+            "has several values: use the type integers or stri",
+        ),
+        ("path: spec.queue\n", "named: [a]\n    path: spec.queue\n", "set one of path, named, labels and labelsPath"),
+        ("path: spec.queue\n", "named: []\n", "set one of path, named, labels and labelsPath, not none"),
+        ("path: spec.queue\n", "named: [a]\n    by: spec.most\n", "by needs a path"),
+        ("path: spec.queue\n", "named: [A_b]\n", "should match pattern"),
+        ("path: spec.queue\n", "labelsPath: spec.queues\n", "references[0].labelsPath: no 'queues' in spec"),
+        ("open: {", "items: {", "fields.items has the name of what each"),
         ("type: integer}", "type: int}", "Input should be 'boolean', 'integer'"),
         ("type: integer}", "type: integer, default: many}", "default: 'many' is not of type integer"),
         ("type: strings}", "type: strings, default: [1]}", "default: [1] is not of type strings"),
@@ -217,7 +228,10 @@ def test_what_is_unknown_of_another_one_decides_nothing(tmp_path: Path) -> None:
     [
         ("by: spec.queues", "spec.references[0].by: Widget: no 'queues' in spec of the schema, which has"),
         ("by: spec.size", "spec.references[0].by: Widget: spec.size is of type integer, not string"),
-        ("by: spec.queue[*]", "must be the path of one field"),
+        (
+            "by: spec.queue[*]",
+            "spec.references[0].by: Widget: no '*' in spec.queue of the schema, which has type string",
+        ),
     ],
 )
 def test_a_field_to_look_by_is_that_of_a_text(tmp_path: Path, new: str, message: str) -> None:

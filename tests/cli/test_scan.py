@@ -20,10 +20,11 @@ from webhook.cli import main
 from webhook.cli.scan import table
 from webhook.cli.scan.judging import Scan
 from webhook.cli.scan.sources import Cluster
+from webhook.cluster import LISTED
 from webhook.cluster import api as cluster_api
 from webhook.cluster.api import Reader
 from webhook.cluster.view import APIResource, Kind
-from webhook.facts import WATCHED
+from webhook.facts import FIT_FETCHED, WATCHED
 from webhook.facts.settings import DEFAULT_SETTINGS
 
 Capture = pytest.CaptureFixture[str]
@@ -303,6 +304,9 @@ def test_the_table_comes_in_blocks_of_growing_width() -> None:
     assert (first, second) == ("a  none  error  LK201  x", "longer  none  -      -      -")
 
 
+_LISTED = ("limitranges", "resourcequotas", "deviceclasses")
+
+
 def test_the_rights_of_the_page_are_those_that_a_scan_uses() -> None:
     role = yaml.safe_load((ROOT / "docs/ci/scan-rights.yaml").read_text())
     listed = {(group, each) for rule in role["rules"] if "list" in rule["verbs"]
@@ -312,8 +316,11 @@ def test_the_rights_of_the_page_are_those_that_a_scan_uses() -> None:
     assert all({(kind.group, "*"), (kind.group, plurals[kind])} & listed for kind in kinds)
     own = {("modelgate.dev", "enforcements"), ("modelgate.dev", "policyexceptions"), ("", "namespaces")}
     assert own <= listed
-    assert {group for group, _ in listed - own} == {kind.group for kind in kinds}
+    assert {group for group, _ in listed - own} == {kind.group for kind in {*kinds, *LISTED}}
+    assert {(kind.group, plural) for kind, plural in zip(sorted(LISTED), _LISTED, strict=True)} <= listed
     assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list"}
     read = {(group, each) for rule in role["rules"] if "get" in rule["verbs"]
             for group in rule["apiGroups"] for each in rule["resources"]}  # fmt: skip
-    assert {(kind.group, f"{kind.kind.lower()}s") for kind in FETCHED - kinds} <= read
+    named = (FETCHED | FIT_FETCHED) - kinds - LISTED.keys()
+    plurals |= {kind: f"{kind.kind.lower()}{'es' if kind.kind.endswith('ss') else 's'}" for kind in named}
+    assert {(kind.group, plurals[kind]) for kind in named} <= read

@@ -16,14 +16,16 @@ import yaml
 from tests.conformance.children import FAMILY
 from tests.conformance.compare import first
 from tests.conformance.runner import Listed
+from tests.conformance.tables import read
+from tests.shared import shared
 from webhook import catalog
 from webhook.admission import GroupVersionKind, Request, group_version
 from webhook.catalog import Catalog, check_settings, chosen
-from webhook.children import Child, child_errors, children_of, completed, is_builtin, kind_of
+from webhook.children import Child, child_errors, children_of, completed, is_builtin, kind_of, placed
 from webhook.cluster import Kind, MemoryView
 from webhook.engine import Options
 from webhook.engine.review import review_of
-from webhook.facts.settings import Settings
+from webhook.facts.settings import Behaviour, Settings
 from webhook.ground.budget import Budget
 from webhook.library.apiserver import receive
 
@@ -33,6 +35,7 @@ Key = tuple[str, str]
 
 UPDATES = Listed("what an update leaves of earlier children is not described, only what a creation makes")
 LATER = Listed("it is made later: the operator waits for a Model that is not Ready")
+ENDED = Listed("the operator ended before a workload: the model has no format yet, or the runtime does not exist")
 
 
 class Unlisted(NamedTuple):
@@ -73,7 +76,7 @@ def settings_of(case: Case) -> Settings:
     pack = under(case["api"], case["release"]).packs[case["api"]]
     names = ((f"{case['api']}.{name}", set(given) & {*setting.arguments}) for name, setting in pack.settings.items())
     pairs = ((name, given[argument]) for name, arguments in names for argument in arguments)
-    return check_settings({case["api"]: pack}, Settings(operators=tuple(pairs)))
+    return check_settings({case["api"]: pack}, Settings(ome=Behaviour.UPSTREAM_HEAD, operators=tuple(pairs)))
 
 
 def made(case: Case) -> dict[Key, dict[str, Any]]:
@@ -84,16 +87,26 @@ def made(case: Case) -> dict[Key, dict[str, Any]]:
 def _made(case: Case) -> Iterator[tuple[Key, dict[str, Any]]]:
     loaded, options = under(case["api"], case["release"]), Options(settings=settings_of(case))
     objects = [*_stored(case, loaded)]
-    for obj in objects:
+    view = MemoryView([*_around(case), *objects])
+    for obj in objects[-1:] if case["api"] == "ome" else objects:  # what a runtime shows is no object of its own
         kind = GroupVersionKind(*group_version(obj["apiVersion"]), obj["kind"])
-        review = review_of(Request(kind, "", "CREATE", obj), loaded, MemoryView(objects), options)
+        review = review_of(Request(kind, "", "CREATE", obj), loaded, view, options)
         if review is None:
             continue
         scope = review.scope(obj, None)
         for child in children_of(review.kind.policy.children, scope, Kind(kind.group, kind.kind)):
             assert isinstance(child, Child), child
-            whole = completed(child.object) if is_builtin(kind_of(child.object)) else child.object
+            sent = placed(child.object, obj["metadata"]["namespace"])
+            whole = completed(sent) if is_builtin(kind_of(sent)) else sent
             yield (whole["kind"], whole["metadata"]["name"]), whole
+
+
+def _around(case: Case) -> list[dict[str, Any]]:
+    """What else was in the cluster: all models and runtimes of upstream, beside OME's services."""
+    if case["api"] != "ome":
+        return []
+    written = read(shared("corpora-upstream", "ome.json"))
+    return [written["objects"][name] for name in written["groups"]["@head"]]
 
 
 def _stored(case: Case, loaded: Catalog) -> Iterator[dict[str, Any]]:
@@ -114,6 +127,8 @@ def _judged(case: Case) -> str | None:
     absent = ours.keys() - theirs.keys()
     if absent and _waits(row):
         return first(*_differences(case, ours, theirs)) or LATER
+    if absent and case["api"] == "ome" and not refused and {kind for kind, _ in theirs} <= {"ConfigMap"}:
+        return first(*_differences(case, ours, theirs)) or ENDED
     if refused:  # the operator ends at the first refusal, and makes nothing after it
         absent = set()
     missing = [f"not described: {kind} {name}" for kind, name in theirs.keys() - ours.keys()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -14,16 +14,12 @@ from tests.e2e.samples import by_name, samples
 from tests.engine.test_whole_pods import RUNTIME, TRAPS
 from webhook import catalog, engine
 from webhook.admission import Decision, GroupVersionKind, Request
+from webhook.children import child_errors
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.engine.pods.whole import JudgedPod, KubernetesJudge
-from webhook.facts import KNOWN, Whole
-from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.ground.budget import Budget
-from webhook.kubernetes.judge import DATA
 from webhook.policy import Profile
 
-OF_POD = set(DATA["shapes"]["PodSpec"])
 OTHERS = ("BaseModel", "ClusterBaseModel", "ServingRuntime", "ClusterServingRuntime")
 AUDIT = Options(profile=Profile.AUDIT)
 
@@ -34,20 +30,6 @@ PARTS = {
     ),
     "engine: {runner: {name: c, image: x, resources: {limits: {nvidia.com/gpu: 0.5}}}}": "must be an integer",
 }
-
-
-def workload(whole: Whole, name: str) -> Object:
-    """What an operator makes of a pod. It adds volumes of its own, to which mounts may refer."""
-    pod = {key: value for key, value in whole.pod.items() if key in OF_POD}
-    volumes, mounted = [*(pod.get("volumes") or ())], json.dumps(pod["containers"])
-    known = {each.get("name") for each in volumes}
-    added = [each for each in whole.volumes if each and each not in known and json.dumps(each) in mounted]
-    volumes += [{"name": each, "emptyDir": {}} for each in added]
-    template = {"metadata": {"labels": {"app": name}}, "spec": {**pod, "volumes": volumes}}
-    if "podOverride" in whole.path:
-        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": {"template": template}}
-    spec = {"selector": {"matchLabels": {"app": name}}, "template": template}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
 
 
 def refusals(kubectl: Kubectl, objects: Iterable[Object]) -> str:
@@ -69,8 +51,24 @@ def judged(obj: Object, view: MemoryView) -> Decision:
     return engine.validate(request, catalog.load(), view, AUDIT)
 
 
-def wholes(obj: Object, view: MemoryView) -> Iterator[Whole]:
-    yield from KNOWN["ome"].wholes[obj["kind"]](obj, view, DEFAULT_SETTINGS).pods
+def workloads(obj: Object, view: MemoryView) -> list[Object]:
+    """The Deployments and Jobs that OME makes; of a set of several nodes, a Deployment of each of its pods."""
+    group, _, version = obj["apiVersion"].rpartition("/")
+    request = Request(GroupVersionKind(group, version, obj["kind"]), "", "CREATE", obj)
+    made = [child.object for child in engine.described(request, catalog.load(), view, AUDIT)]
+    found = [each for each in made if each["kind"] in {"Deployment", "Job"}]
+    for each in made:
+        if each["kind"] == "LeaderWorkerSet":
+            parts = each["spec"]["leaderWorkerTemplate"]
+            found += [_deployment(parts[f"{part}Template"]["spec"]) for part in ("leader", "worker")]
+    return found
+
+
+def _deployment(pod: Object) -> Object:
+    template = {"metadata": {"labels": {"app": "d"}}, "spec": pod}
+    spec = {"selector": {"matchLabels": {"app": "d"}}, "template": template}
+    metadata = {"name": "d", "namespace": "default"}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
 
 
 @pytest.mark.parametrize("name", TRAPS)
@@ -80,7 +78,7 @@ def test_a_merged_pod_is_accepted_under_audit_and_then_fails_with_the_words_of_t
     decision = judged(obj, view)
     assert decision.allowed
     assert any(each.message.startswith(text) for each in decision.warnings)
-    assert text in refusals(plane.kubectl, [workload(each, "d") for each in wholes(obj, view)])
+    assert text in refusals(plane.kubectl, workloads(obj, view))
 
 
 @pytest.mark.parametrize("spec", PARTS)
@@ -89,10 +87,9 @@ def test_a_part_is_accepted_under_audit_and_then_fails_with_the_words_of_the_gat
     decision = judged(obj, view)
     assert decision.allowed
     assert any(PARTS[spec] in f"{each.field}: {each.message}" for each in decision.warnings)
-    said = refusals(plane.kubectl, [workload(each, "d") for each in wholes(obj, view)])
+    said = refusals(plane.kubectl, workloads(obj, view))
     assert PARTS[spec] in said
-    judge = KubernetesJudge("deployment", Budget())
-    bodies = [error.body() for whole in wholes(obj, view) for error in JudgedPod(whole, judge).errors]
+    bodies = [error.body() for each in workloads(obj, view) for error in child_errors(each, Budget())]
     assert bodies
     assert all(body in said for body in bodies)
 
@@ -102,12 +99,10 @@ def test_of_upstreams_manifests_the_gate_says_what_the_api_server_says_and_no_mo
     view, made, expected = MemoryView(others), [], {}
     for document in samples(["InferenceService", "BenchmarkJob"], "default"):
         obj = document.value
-        for whole in wholes(obj, view) if obj["metadata"].get("name") else ():
+        for workload in workloads(obj, view) if obj["metadata"].get("name") else ():
             name = f"d{len(made)}"
-            made.append(workload(whole, name))
-            owner = "job" if obj["kind"] == "BenchmarkJob" else "deployment"
-            errors = JudgedPod(whole, KubernetesJudge(owner, Budget())).errors
-            expected[name] = [error.body() for error in errors if error.type != "FieldValueNotFound"]
+            made.append({**workload, "metadata": {"name": name, "namespace": "default"}})
+            expected[name] = [error.body() for error in child_errors(made[-1], Budget())]
     assert len(made) >= 30
     found = refusals(plane.kubectl, made)
     for name, texts in expected.items():

@@ -52,6 +52,7 @@ TABLE = [
     ([AUDIT], dict.fromkeys(Profile, "audit"), "deny"),
     ([WARN], dict.fromkeys(Profile, "warn"), "deny"),
     ([DENY], dict.fromkeys(Profile, "deny"), "deny"),
+    ([enforcement(action="deny")], dict.fromkeys(Profile, "deny"), "deny"),
     ([DENY, EXCEPT], dict.fromkeys(Profile, "except"), "except"),
 ]
 
@@ -66,6 +67,15 @@ def test_a_denial_by_an_enforcement_is_as_one_of_a_stricter_profile():
     (cause,) = decided(DENY).causes
     (same,) = (cause for cause in decided(profile="strict").causes if cause.code == "LK223")
     assert cause == same
+
+
+def test_a_denial_by_a_group_of_codes_leaves_advice_as_it_is_and_one_by_a_code_does_not():
+    """LK336 only warns, also under the profile strict."""
+    for group in (enforcement(action="deny"), enforcement(action="deny", codes=["LK3*", "LK2*"])):
+        decision = decided(group)
+        assert [cause.code for cause in decision.causes] == ["LK223"]
+        assert "LK336" in {warning.code for warning in decision.warnings}
+    assert "LK336" in {cause.code for cause in decided(enforcement(action="deny", codes=["LK336"])).causes}
 
 
 def test_an_update_is_not_refused_for_what_it_does_not_change_whatever_denies():

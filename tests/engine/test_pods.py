@@ -13,7 +13,7 @@ from tests.shared import ROOT
 from webhook import engine
 from webhook.admission import GroupVersionKind, Request
 from webhook.cluster import MemoryView
-from webhook.engine import Options
+from webhook.engine import Options, children
 from webhook.engine.pods import findings
 from webhook.engine.pods.seen import LIMIT, MOST, Right
 from webhook.facts.settings import Behaviour, Settings
@@ -96,7 +96,9 @@ def test_a_pod_is_judged_wherever_a_definition_has_one(machines, gvk, place, run
     decision = decided(machines, gvk, spec)
     wanted = [".".join(("spec", *place, field)) for field in OF_POD]
     wanted += [".".join(("spec", *runner, field)) for field in OF_CONTAINER]
-    assert said(decision.warnings) == sorted(wanted)
+    whole = ("ports[1].name", "resources.limits")  # what only the whole pod shows
+    more = [f"spec.engineConfig.runner.{field}" for field in whole] if gvk is RUNTIME else []
+    assert said(decision.warnings) == sorted([*wanted, *more])
     assert said(decision.causes) == []
 
 
@@ -243,12 +245,15 @@ def test_what_was_right_with_one_value_stays_known_beside_another():
 
 
 def test_a_healthy_service_is_right_and_not_judged_again(loaded, monkeypatch):
-    monkeypatch.setattr(findings, "RIGHT", Right())
+    right = Right()
+    for module in (findings, children):
+        monkeypatch.setattr(module, "RIGHT", right)
     service, runtime = objects.service(1), bench.RUNTIME
     service["spec"] |= bench.NAMED
     request, views = Request(SERVICE, "", "CREATE", service), (MemoryView([]), MemoryView([runtime, bench.MODEL]))
-    for judge in (findings._of_parts_and_pods, None):
-        monkeypatch.setattr(findings, "_of_parts_and_pods", judge)
+    for judges in ((findings._left, children._Judge._all), (None, None)):
+        monkeypatch.setattr(findings, "_left", judges[0])
+        monkeypatch.setattr(children._Judge, "_all", judges[1])
         for view in views:
             warnings = engine.validate(request, loaded, view, Options()).warnings
             assert not said(warnings)

@@ -79,8 +79,14 @@ def judged(value: dict[str, Any], case: Case, *, others: list[dict[str, Any]] | 
 
 def said(found: ReviewedManifest) -> set[tuple[str, str, str]]:
     decision = found.validation
-    causes = {(each.field, each.label, each.message) for each in decision.causes}
-    return causes | {(each.field, each.label, each.message) for each in decision.warnings}
+    return {
+        (each.field, each.label, _cause(each.label, each.message)) for each in (*decision.causes, *decision.warnings)
+    }
+
+
+def _cause(label: str, message: str) -> str:
+    """The message without what becomes of it: of a pod, that is known only with all that completes it."""
+    return re.split(r" \(|; ", message, maxsplit=1)[0] if label.startswith("KP") else message
 
 
 def holds(found: set[tuple[str, str, str]], whole: set[tuple[str, str, str]]) -> bool:

@@ -159,7 +159,7 @@ def questions(editor: Editor, folder: Path) -> list[tuple[str, Callable[[int], o
         ("completion of a field", lambda _: editor.at("completion", "big.yaml", (source, 2))),
         ("completion of a name", lambda _: editor.at("completion", "big.yaml", (row, 12))),
         ("inlay hints of the file", lambda _: editor.whole("inlayHint", "big.yaml", range=everything)),
-        ("code actions at a fault", lambda _: editor.whole("codeAction", "big.yaml", **asked)),
+        ("a letter, its findings, and code actions", then(lambda _: editor.whole("codeAction", "big.yaml", **asked))),
         ("symbols of the file", lambda _: editor.whole("documentSymbol", "big.yaml")),
         ("go to a definition", lambda _: editor.at("definition", "big.yaml", (row, 14))),
         (

@@ -111,9 +111,7 @@ DAY = 86_400
     ],
 )
 def test_events_come_a_day_before_an_exception_ends_and_when_it_has_ended(server, now, events):
-    obj = server.put(
-        "policyexceptions", exception("legacy", codes=["LK223"], names=["m"], until="2027-01-15T08:00:00Z")
-    )
+    obj = server.put("policyexceptions", ENDS)
     exceptions = Exceptions(server.api())
     for _ in range(3):
         exceptions.tell([DENY, obj], [PolicyObject.read(each) for each in (DENY, obj)], now)
@@ -124,9 +122,7 @@ def test_events_come_a_day_before_an_exception_ends_and_when_it_has_ended(server
 
 
 def test_an_event_that_cannot_be_written_now_is_written_later(server):
-    obj = server.put(
-        "policyexceptions", exception("legacy", codes=["LK223"], names=["m"], until="2027-01-15T08:00:00Z")
-    )
+    obj = server.put("policyexceptions", ENDS)
     exceptions = Exceptions(server.api())
     server.fail("POST", "/events", 503)
     for count in (0, 1, 1):

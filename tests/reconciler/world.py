@@ -11,7 +11,7 @@ from reconciler import audit
 from reconciler.audit import Ruling
 from reconciler.guard import trimmed
 from reconciler.loop import Loop
-from reconciler.projection import Controller, Reduce
+from reconciler.projection import Controller, Observed, Reduce
 from reconciler.resource import APIResource, Item, Key, Kind
 from reconciler.say import reports
 from reconciler.say.conditions import find
@@ -30,6 +30,11 @@ MODEL = Kind("inference.llmkube.dev", "Model")
 @cache
 def rules(profile: str = "standard") -> Ruling:
     return audit.load(profile, DEFAULT_SETTINGS)
+
+
+def observed(view: Any, **more: Any) -> Observed:
+    """What is known of objects in a view, with what descriptions make of them."""
+    return Observed(NOW, view, made=lambda each: audit.made(each, rules(), view), **more)
 
 
 def older(by: Ruling) -> Ruling:
@@ -70,6 +75,9 @@ class ServerView:
         return kind in self._reads or kind not in FETCHED or key == FOLLOWED
 
     def outside(self, _: str) -> bool:
+        return False
+
+    def follows_one(self, _: Kind) -> bool:
         return False
 
     def resource(self, kind: Kind) -> APIResource | None:

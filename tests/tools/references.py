@@ -9,7 +9,7 @@ from tests.kinds import known_kind
 from tests.shared import ROOT
 from webhook import catalog
 from webhook.catalog import KnownKind
-from webhook.engine import POD_CODES
+from webhook.engine import KUBERNETES_CODES
 from webhook.manifests import documents
 
 
@@ -20,7 +20,7 @@ def kind(name: str) -> KnownKind:
 
 @cache
 def codes() -> frozenset[str]:
-    return catalog.load().codes() | {*POD_CODES}
+    return catalog.load().codes() | {*KUBERNETES_CODES}
 
 
 def is_field(text: str) -> bool:

@@ -82,7 +82,17 @@ def _of_policy(policy: PolicyDocument, operator: str, heard: Heard) -> Iterator[
     def why(rule: Default | Validation) -> str:
         return f"{operator} `{rule.operator}`: {rule.docs}" if rule.operator else rule.docs
 
-    yield f"## {' and '.join(spec.target.kinds)}\n"
+    kinds = " and ".join(spec.target.kinds)
+    if spec.children:
+        yield f"## What becomes of the {kinds}\n"
+        yield "| object that the operator makes | when | if the API server refuses it |\n|---|---|---|"
+        for child in spec.children:
+            made = f"{child.object['kind']} ({child.object['apiVersion']})"
+            made = f"{operator} `{child.operator}`: {made}" if child.operator else made
+            yield _row(made, f"`{child.when}`" if child.when else "always", child.becomes)
+        yield ""
+    else:
+        yield f"## {kinds}\n"
     if spec.defaults:
         yield "| default | field | reason | why |\n|---|---|---|---|"
         for default in spec.defaults:

@@ -21,6 +21,7 @@ from webhook.ground.later import later
 
 if TYPE_CHECKING:
     from webhook.catalog.installed import Deviation, with_installed
+    from webhook.catalog.neighbours import neighbour
     from webhook.catalog.operators import definition_names, forms, names_of
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "names_of",
     "names_of_children",
     "names_read",
+    "neighbour",
     "ship",
     "with_installed",
     "with_operator",
@@ -60,9 +62,10 @@ __all__ = [
 
 _MODULES: Final = {
     **dict.fromkeys(("Deviation", "with_installed"), "installed"),
+    "neighbour": "neighbours",
     **dict.fromkeys(("definition_names", "forms", "names_of"), "operators"),
 }
-"""The module of each name that only clusters and installed definitions need."""
+"""The module of each name that few commands and objects need."""
 
 if not TYPE_CHECKING:
     __getattr__ = later(__name__, _MODULES)

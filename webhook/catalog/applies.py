@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from webhook.admission import patch
 from webhook.cluster import ClusterView, Kind
-from webhook.facts import Memo, inputs_of
+from webhook.facts import Looked, Memo, inputs_of
 from webhook.policy import Dependence, Keys, Open, Place, Policy, Rule, any_meet
 from webhook.schema import DecodeError, Structural
 from webhook.schema.compare import Differences
@@ -69,9 +69,9 @@ class Dependences:
         """The fields that a fact reads, of this kind and of others."""
         for each in self.policy.references:
             if each.name == fact:
-                named = [(self.kind, each.named_by), (self.kind, ("metadata", "namespace"))]
-                looked_for = [each.by, ("metadata", "name")] if each.by else []
-                paths = [*looked_for, *(path for _, path, *_ in each.members)]
+                looked = Looked(*each.looked)
+                named = [(self.kind, path) for path in (*looked.read, ("metadata", "namespace"))]
+                paths = [*looked.read_of_others, *(path for _, path, *_ in each.members)]
                 return named + [(Kind(each.group, each.kind), path) for path in paths]
         return inputs_of(self.kind, fact)
 

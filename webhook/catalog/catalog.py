@@ -68,8 +68,8 @@ class Catalog:
 
     def with_rules(self, gvk: GroupVersionKind) -> list[str]:
         """The versions of a kind for which there is a policy, whatever version is asked for."""
-        versions = (gvk._replace(version=version) for version in self.versions(gvk))
-        return [each.version for each in versions if self.uncompiled(each).sources]
+        kinds = [gvk._replace(version=version) for version in self.versions(gvk)]
+        return [kind.version for kind in kinds if self.uncompiled(kind).sources]
 
     def without_rules(self) -> list[GroupVersionKind]:
         """The versions of kinds that are served and have no policy, where another version has one."""

@@ -72,14 +72,14 @@ def with_fields_of(schema: Structural, others: Sequence[Structural]) -> Structur
     return Structural(raw, version=schema.version, name=schema.name) if others else schema
 
 
-def of_version(known: KnownKind, policy: Policy, others: Sequence[Structural]) -> Policy:
+def of_version(kind: KnownKind, policy: Policy, others: Sequence[Structural]) -> Policy:
     """The rules of a policy that are about one version of a kind, of those that are compiled with the fields of all.
 
     Left out are those about a field that the version lacks, and those that read one which others always have: they need
     not ask for it first. For the rest, a field that the version lacks is absent.
     """
-    rules = Dependences(Kind(known.gvk.group, known.gvk.kind), policy)
-    lost = compare(with_fields_of(known.schema, others).raw, known.schema.raw).lost
+    rules = Dependences(Kind(kind.gvk.group, kind.gvk.kind), policy)
+    lost = compare(with_fields_of(kind.schema, others).raw, kind.schema.raw).lost
     always = Open({path for path in lost if any(_has_always(other.raw, path) for other in others)})
     return policy.without(
         rules.where(lambda on: any(is_above(path, on.rule.about.keys) for path in lost) or on.needs(always))
@@ -112,7 +112,9 @@ def applicable(known: KnownKind, fits: Mapping[GroupVersionKind, Fit]) -> KnownK
     policy, absent = known.policy, Open(differences.lost, unreliable)
     if any(absent):
         policy = policy.without(rules.where(lambda on: on.needs(absent)))
-        policy = policy.with_children(lambda child: child.facts.isdisjoint(unreliable))
+        policy = policy.with_children(
+            lambda child: child.facts.isdisjoint(unreliable) and not child.needs(differences.lost)
+        )
     if installed.own is not None:
         policy = _fitted(policy, installed.schema.raw)
         installed = replace(installed, own=installed.own.with_rules(rules.of(policy)))

@@ -224,11 +224,11 @@ class UserFolders:
             else:
                 self._loaded.kinds[gvk] = self._joined(known, origin, document)
 
-    def _beside(self, known: KnownKind, document: PolicyDocument) -> list[Structural]:
+    def _beside(self, kind: KnownKind, document: PolicyDocument) -> list[Structural]:
         """The schemas of the other versions that a policy is for, where they differ."""
-        versions = (known.gvk._replace(version=name) for name in document.spec.target.versions)
+        versions = (kind.gvk._replace(version=name) for name in document.spec.target.versions)
         others = (self._loaded.kinds[gvk].schema for gvk in versions if gvk in self._loaded.kinds)
-        return [other for other in others if not is_same(other.raw, known.schema.raw)]
+        return [other for other in others if not is_same(other.raw, kind.schema.raw)]
 
     def _joined(self, known: KnownKind, origin: Document, document: PolicyDocument) -> KnownKind:
         """The kind with one more policy."""
@@ -239,7 +239,7 @@ class UserFolders:
             policy = compiled_source(known, source)
         except LoadError as error:
             where = f"in {known.gvk.version}: " if beside else ""
-            problems = [replace(each, message=f"{where}{each.message}") for each in error.problems]
+            problems = [replace(fault, message=f"{where}{fault.message}") for fault in error.problems]
             raise CatalogError(problems) from None
         self._problems += _of_other_releases(known, source)
         self._claim(known.api, document, origin)
@@ -300,14 +300,20 @@ def _unfitting(reference: Reference, kinds: Collection[KnownKind]) -> Iterator[t
             yield ("kind",), f"{reference.group} has no {reference.kind[:60]} here; did you mean {near}?"
         return
     namespaced = definitions[-1].namespaced
-    if reference.namespaced != namespaced and not (reference.by and namespaced):  # by a field, in all namespaces
+    searches = reference.by or reference.labels or reference.labelsPath
+    if reference.namespaced != namespaced and not (searches and namespaced):  # in all namespaces
         scope = "is in a namespace" if namespaced else "is a kind of the cluster"
         yield ("namespaced",), f"{reference.kind} {scope}: set namespaced: {str(namespaced).lower()}"
     read = [(("fields", name), member.path, member.type) for name, member in reference.fields.items()]
-    for place, path, sort in [*read, *([(("by",), reference.by, "string")] if reference.by else [])]:
+    for place, path, sort in [*read, *_looked_by(reference)]:
         wrong = [_wrong(known.schema.raw, path, sort) for known in definitions]
         if all(wrong):  # a version may lack what another one has
             yield place, f"{reference.kind}: {wrong[-1]}"
+
+
+def _looked_by(reference: Reference) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    if reference.by:
+        yield ("by",), reference.by, "strings" if "[*]" in reference.by else "string"
 
 
 def _wrong(schema: Mapping[str, Any], path: str, sort: str) -> str:
@@ -320,6 +326,8 @@ def _wrong(schema: Mapping[str, Any], path: str, sort: str) -> str:
         if node.get("x-kubernetes-preserve-unknown-fields"):
             return ""
         below = node_at(node, (key,))
+        if below is None and key == "*" and not node.get("type"):
+            return ""
         if below is None:
             has = ", ".join(sorted(node.get("properties", {}))) or f"type {node.get('type')}"
             return f"no {key!r} in {'.'.join(keys[:depth]) or 'the object'} of the schema, which has {has}"
@@ -327,6 +335,8 @@ def _wrong(schema: Mapping[str, Any], path: str, sort: str) -> str:
     kinds: tuple[str | None, ...] = (node.get("type"),)
     if kinds == ("array",):
         kinds = ("array", (node.get("items") or {}).get("type"))
+    elif "*" in keys:
+        kinds = ("array", kinds[0])
     if kinds[0] is None or kinds in _TYPES[sort]:
         return ""
     return f"{path} is of type {' of '.join(map(str, kinds))}, not {sort}"

@@ -12,7 +12,7 @@ from webhook.catalog.applies import Foreign, Own
 from webhook.catalog.packs import DOCUMENTED, NO_PACK, InForce, Pack
 from webhook.catalog.settings import fact_of
 from webhook.cluster import Kind
-from webhook.facts import KNOWN, Fact, FitOf, Knowledge, Member, WholesOf, referenced
+from webhook.facts import KNOWN, Fact, FitOf, Knowledge, Looked, Member, referenced
 from webhook.manifests.documents import Document
 from webhook.policy import Policy, Prepared, Reference
 from webhook.schema import CRD, Structural
@@ -58,7 +58,7 @@ class KnownKind:
     ``in_force`` is the release that the policy is compiled for, of the operator that the ``pack`` describes.
     ``documented`` is the kind of the documented release, of one of another release. ``is_unshaped``: the definition of
     the release in force is not known. ``own_facts`` are those that Python has, and the settings of the operator.
-    ``wholes`` makes the pods of an object and of others. ``fit`` says what an object asks of nodes, GPUs and storage.
+    ``fit`` says what an object asks of nodes, GPUs and storage.
     """
 
     api: str
@@ -78,7 +78,6 @@ class KnownKind:
     documented: KnownKind | None = None
     is_unshaped: bool = False
     pack: Pack = NO_PACK
-    wholes: WholesOf | None = None
     fit: FitOf | None = None
     facts: Mapping[str, Fact] = field(init=False, compare=False, repr=False)
     """The facts that its rules read: those of the API, and the references of its policy."""
@@ -207,10 +206,8 @@ def facts_of(references: tuple[Reference, ...]) -> Mapping[str, Fact]:
     return {
         each.name: referenced(
             Kind(each.group, each.kind),
-            each.named_by,
+            Looked(*each.looked),
             {name: Member(*member) for name, *member in each.members},
-            namespaced=each.namespaced,
-            by=each.by,
         )
         for each in references
     }
@@ -219,11 +216,11 @@ def facts_of(references: tuple[Reference, ...]) -> Mapping[str, Fact]:
 def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:
     """The served versions of a definition, without policies."""
     of_api = KNOWN.get(pack.facts, Knowledge({}))
-    facts, wholes = {**of_api.facts.get(crd.kind, {}), **fact_of(pack, pack.in_force)}, of_api.wholes.get(crd.kind)
+    facts = {**of_api.facts.get(crd.kind, {}), **fact_of(pack, pack.in_force)}
     fit = of_api.fits.get(crd.kind)
     for version in crd.versions.values():
         if version.served:
             gvk = GroupVersionKind(crd.group, version.name, crd.kind)
             namespaced = crd.scope == "Namespaced"
             known = KnownKind(api, gvk, crd.plural, namespaced, version.schema, own_facts=facts, status=version.status)
-            yield replace(known, replicas=version.replicas, in_force=pack.in_force, pack=pack, wholes=wholes, fit=fit)
+            yield replace(known, replicas=version.replicas, in_force=pack.in_force, pack=pack, fit=fit)

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
         is_judged,
         name_rule,
     )
-    from webhook.children.judge import child_errors, kind_of, placed, pod_errors, pod_warnings
+    from webhook.children.judge import (
+        child_errors,
+        defined_errors,
+        kind_of,
+        placed,
+        pod_errors,
+        pod_warnings,
+        template_errors,
+    )
 
 __all__ = [
     "NOWHERE",
@@ -35,6 +43,7 @@ __all__ = [
     "completed",
     "decode_builtin",
     "defaulted",
+    "defined_errors",
     "is_builtin",
     "is_judged",
     "kind_of",
@@ -42,13 +51,17 @@ __all__ = [
     "placed",
     "pod_errors",
     "pod_warnings",
+    "template_errors",
 ]
 
 _BUILTIN: Final = (
     *("UNKNOWN", "builtin_errors", "completed", "decode_builtin", "defaulted", "is_builtin", "is_judged"),
     "name_rule",
 )
-_JUDGE: Final = ("child_errors", "kind_of", "placed", "pod_errors", "pod_warnings")
+_JUDGE: Final = (
+    *("child_errors", "defined_errors", "kind_of", "placed", "pod_errors", "pod_warnings"),
+    "template_errors",
+)
 
 if not TYPE_CHECKING:  # the types of built-in kinds are loaded for the first child that is judged
     __getattr__ = later(__name__, {**dict.fromkeys(_BUILTIN, "builtin"), **dict.fromkeys(_JUDGE, "judge")})

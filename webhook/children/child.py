@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from webhook.cel import BudgetExceeded, CelError
 from webhook.cluster import Kind
 from webhook.facts import inputs_of
-from webhook.ground.fieldpath import field_path
-from webhook.policy import FACTS, MISSING, OBJECT, ChildRule, Frame, PolicyScope, Source, TooManyError
+from webhook.ground.fieldpath import field_keys, field_path
+from webhook.policy import FACTS, MISSING, OBJECT, SELF, ChildRule, Frame, Merged, PolicyScope, TooManyError
 
 Place: TypeAlias = tuple[str | int, ...]
 """Keys of a field, in a child or in the object."""
 
 _NAMES: Final = ("name", "mountPath", "containerPort", "key", "devicePath", "topologyKey", "ip")
 """What tells the items of a list apart, where the operator merges lists."""
+_KEYS: Final = {
+    "volumeMounts": "mountPath",
+    "volumeDevices": "devicePath",
+    "ports": "containerPort",
+    "hostAliases": "ip",
+    "topologySpreadConstraints": "topologyKey",
+}
+"""By list, what that is first."""
 _CHILDREN: Final = 200
 """Children of one rule of a description that are made."""
 _METADATA: Final = ("metadata", "name")
@@ -25,25 +33,28 @@ _METADATA: Final = ("metadata", "name")
 class Origin(NamedTuple):
     """The ``field`` of the object from which a place in a child comes, "" if none does, and ``others`` that decide it.
 
-    ``exact``: the value is there as it is. ``rest`` is the path below the field, where the object has no part.
+    ``exact``: the value is there as it is. ``rest`` is the path below the field, where the object has no part, and
+    ``merged`` names what the object is merged with. ``reads`` are all fields that decide it, also those that the object
+    does not have.
     """
 
     field: str = ""
     others: tuple[str, ...] = ()
     exact: bool = False
     rest: str = ""
+    merged: str = ""
+    reads: tuple[str, ...] = ()
 
 
 NOWHERE: Final = Origin()
 
 
-class Child(NamedTuple):
+class Child:
     """One object that the operator makes, as it sends it: without the API server's defaults."""
 
-    object: dict[str, Any]
-    rule: ChildRule
-    frame: Frame
-    owner: Kind
+    def __init__(self, made: dict[str, Any], rule: ChildRule, frame: Frame, owner: Kind) -> None:
+        self.object, self.rule, self.frame, self.owner = made, rule, frame, owner
+        self._places: dict[tuple[int, str], dict[Any, int]] = {}
 
     @property
     def name(self) -> str:
@@ -52,15 +63,33 @@ class Child(NamedTuple):
         name = metadata.get("name") if isinstance(metadata, Mapping) else None
         return f'{self.rule.kind} "{name}"' if isinstance(name, str) and name else self.rule.kind
 
+    def of(self, made: dict[str, Any]) -> Child:
+        """The same child, whose object has more."""
+        return Child(made, self.rule, self.frame, self.owner)
+
     def origin(self, keys: Sequence[str | int], value: Any = MISSING) -> Origin:
         """The origin of a place. Of several fields, it is the one that has the ``value``, or else that has the name of
         the place, or else the first one that the object has. Where the child has no value, it may be one that the
         object lacks, too.
+
+        Kubernetes tells a fault of an entry at its map: the origin is that of the entry, or the map that it is from.
         """
-        place, owner = tuple(keys), self.frame.scope.object
+        node = _at(self.object, tuple(keys))
+        if isinstance(node, Mapping) and isinstance(value, str):
+            key = value if value in node else next((each for each in node if node[each] == value), None)
+            if key is not None:
+                origin = self._origin((*keys, key), value)
+                path = field_keys(origin.field)
+                return (
+                    origin._replace(field=field_path(path[:-1])) if path[-1:] == [key] else origin._replace(exact=False)
+                )
+        return self._origin(tuple(keys), value)
+
+    def _origin(self, place: Place, value: Any) -> Origin:
+        owner = self.frame.scope.object
         source = self.rule.object.source(self.frame, place)
-        if source.over:
-            return self._merged(source, place)
+        if source.over is not None:
+            return self._merged(source.over, source.below, place)
         if source.exact and source.paths[0][0] == OBJECT:
             path = source.paths[0][1:]
             return Origin(field_path(path), exact=True)
@@ -71,9 +100,9 @@ class Child(NamedTuple):
         ranks = {path: _rank(owner, path, place, value, index, is_absent) for index, path in enumerate(paths)}
         first, *others = sorted(paths, key=ranks.__getitem__)
         if _has(_at(owner, first), value):  # it is the cause, whatever else the expression reads
-            return Origin(field_path(first))
+            others = []
         written = (field_path(path) for path in others if _at(owner, path) is not MISSING)
-        return Origin(field_path(first), tuple(islice(written, 3)))
+        return Origin(field_path(first), tuple(islice(written, 3)), reads=tuple(map(field_path, paths)))
 
     def _decisive(self, path: Place) -> Iterator[Place]:
         """The fields of the object at a path: itself, or what a fact reads."""
@@ -84,19 +113,65 @@ class Child(NamedTuple):
                 if kind == self.owner:
                     yield keys[: keys.index("*")] if "*" in keys else keys
 
-    def _merged(self, source: Source, place: Place) -> Origin:
-        """The nearest node of the object, below the one that was merged with others."""
-        path: Place = source.over[1:]
-        written = _at(self.frame.scope.object, path)
-        merged = _at(self.object, place[: len(place) - len(source.below)])
-        for position, key in enumerate(source.below):
-            merged = _below(merged, key)
-            step = _index(written, merged, key) if isinstance(written, list) else key
+    def _merged(self, node: Merged, below: Place, place: Place) -> Origin:
+        """The nearest node of the object, at or below the one that was merged with others."""
+        owner, merged = self.frame.scope.object, _at(self.object, place[: len(place) - len(below)])
+        there = next(count for count in range(len(node.at), -1, -1) if _at(owner, node.at[:count]) is not MISSING)
+        path, rest = node.at[:there], (*node.at[there:], *below)
+        written = _at(owner, path)
+        while rest and there == len(node.at):
+            beside = node.beside.get(field_path(rest[:2])) if path == node.at else None
+            taken, rest = (rest[:1], rest[1:]) if beside is None else (rest[:2], rest[2:])
+            merged = _at(merged, taken)
+            step = beside or self._step(written, merged, path[-1:], taken[0])
             deeper = _below(written, step)
             if deeper is MISSING:
-                return Origin(field_path(path), rest=field_path(source.below[position:]))
+                return Origin(field_path(path), (), False, field_path((beside or taken[0], *rest)), node.others)
             path, written = (*path, step), deeper
-        return Origin(field_path(path), exact=True)
+        is_there = not rest and (isinstance(written, Mapping | list) or written == _at(self.object, place))
+        return Origin(field_path(path), (), is_there, field_path(rest), node.others)
+
+    def _step(self, items: Any, item: Any, name: Place, index: str | int) -> str | int:
+        """Where a list of the object has an item of the merged list. The list is searched once for all places."""
+        if not isinstance(items, list) or not isinstance(item, Mapping):
+            return index
+        if "targetPort" in item:  # of a Service
+            item = {"containerPort": item["targetPort"]}
+        own = _KEYS.get(str(*name), "name")
+        key = own if own in item else next((each for each in _NAMES if each in item), None)
+        if key is None:
+            return index
+        places = self._places.get((id(items), key))
+        if places is None:
+            values = ((at, each.get(key)) for at, each in enumerate(items) if isinstance(each, Mapping))
+            places = {value: at for at, value in reversed([*values]) if isinstance(value, Hashable)}
+            self._places[id(items), key] = places
+        return places.get(item[key], -1) if isinstance(item[key], Hashable) else -1
+
+    def judged(self) -> Iterator[Place]:
+        """The paths of the parts of the object that are in it: what is judged of it is judged of them.
+
+        One that ends with "" is of a node alone, whose fields may be parts that are elsewhere.
+        """
+        yield from self.rule.copies
+        for leaf in self.rule.leaves:
+            merged = leaf.merged(self.frame)
+            if merged is not None and merged.alone is not MISSING:
+                at = (*merged.at, *leaf.path[2 if leaf.path[0] == SELF else 3 :])
+                value = leaf.build(self.frame)
+                yield (*at, "")
+                yield from (
+                    (*at, key) for key in (*merged.beside.values(), *(value if isinstance(value, Mapping) else ()))
+                )
+
+    def alone(self) -> dict[str, Any]:
+        """What it would be without what the object writes, where a fact says that.
+
+        Raises:
+            CelError: an expression fails.
+        """
+        made: dict[str, Any] = self.rule.object.build(self.frame._replace(alone=True))
+        return made
 
 
 class Failure(NamedTuple):
@@ -159,14 +234,3 @@ def _has(written: Any, value: Any) -> bool:
     if isinstance(written, Mapping):
         return isinstance(value, str) and (value in written or value in written.values())
     return str(written) == str(value)
-
-
-def _index(items: list[Any], item: Any, index: str | int) -> str | int:
-    """Where a list of the object has an item of the merged list."""
-    if not isinstance(item, Mapping):
-        return index
-    name = next((each for each in _NAMES if each in item), None)
-    if name is None:
-        return index
-    same = (at for at, each in enumerate(items) if isinstance(each, Mapping) and each.get(name) == item[name])
-    return next(same, -1)

@@ -207,12 +207,12 @@ def _object(whole: dict[str, Any] | None, spec: Any, known: KnownKind) -> dict[s
     if whole is None and spec is MISSING:
         return None
     gvk = known.gvk
-    head: dict[str, Any] = {
-        "apiVersion": f"{gvk.group}/{gvk.version}",
-        "kind": gvk.kind,
-        "metadata": {"name": "case", **({"namespace": "default"} if known.namespaced else {})},
-    }
-    return {**head, **(whole if whole is not None else {"spec": spec})}
+    metadata = {"name": "case", **({"namespace": "default"} if known.namespaced else {})}
+    head: dict[str, Any] = {"apiVersion": f"{gvk.group}/{gvk.version}", "kind": gvk.kind, "metadata": metadata}
+    obj = {**head, **(whole if whole is not None else {"spec": spec})}
+    if isinstance(obj["metadata"], dict) and obj["metadata"].keys().isdisjoint({"name", "generateName"}):
+        obj["metadata"] = {**metadata, **obj["metadata"]}
+    return obj
 
 
 def _with_annotations_of(stored: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import yaml
 
+from webhook.admission.stamp import ANNOTATION
 from webhook.children import Child
 from webhook.cli.dumping import dumped
 from webhook.cli.output import printable
@@ -16,6 +17,9 @@ from webhook.ground.fieldpath import field_path
 Keys = tuple[str | int, ...]
 
 _NAMESPACE: Final = ("metadata", "namespace")
+_STAMP: Final = field_path(("metadata", "annotations", ANNOTATION))
+_SHOWN: Final = 3
+"""Fields beside a line: what follows from many is not read off a list of them."""
 _BLOCKS: Final = frozenset({"|", ">"})
 """The styles of texts whose lines have no room for a comment."""
 
@@ -27,7 +31,8 @@ def commented(child: Child) -> str:
     for keys, value, node in _leaves((), child.object, root):
         text = ", ".join(map(printable, _fields(child, keys, value)))
         if text:
-            mark = node.start_mark if node.style in _BLOCKS else node.end_mark
+            in_block = isinstance(node, yaml.ScalarNode) and node.style in _BLOCKS
+            mark = node.start_mark if in_block else node.end_mark
             lines[mark.line] += f"  # {text}"
     return "\n".join(lines)
 
@@ -48,7 +53,9 @@ def _fields(child: Child, keys: Keys, value: Any) -> list[str]:
     if keys == _NAMESPACE and value == namespace_of(child.frame.scope.object):
         return [field_path(_NAMESPACE)]
     origin = child.origin(keys, value)
-    return [each for each in dict.fromkeys((origin.field, *origin.others)) if each]
+    found = [each for each in dict.fromkeys((origin.field, *origin.others)) if each and each != _STAMP]
+    deepest = [each for each in found if not any(other.startswith((f"{each}.", f"{each}[")) for other in found)]
+    return deepest[:_SHOWN]
 
 
 def _leaves(keys: Keys, value: Any, node: Any) -> Iterator[tuple[Keys, Any, Any]]:

@@ -97,7 +97,7 @@ def _definitions(kinds: Sequence[KnownKind], profile: Profile) -> Iterator[dict[
 def _policies(
     kinds: Sequence[KnownKind], profile: Profile, release: Release, *, static: bool
 ) -> Iterator[dict[str, Any]]:
-    left = {known.gvk: native.refused(known, profile) for known in kinds}
+    left = {kind.gvk: native.refused(kind, profile) for kind in kinds}
     for known in kinds:
         only_here = [*_of_pods(known), *left_out(known.policy)]
         _tell(known, "not exported, because only Modelgate can evaluate them:", only_here)

@@ -25,8 +25,8 @@ Refused = Mapping[GroupVersionKind, Mapping[str, str]]
 def by_definition(kinds: Sequence[KnownKind]) -> list[list[KnownKind]]:
     """The kinds by their definitions: the versions of each together."""
     groups = dict[tuple[str, str, str], list[KnownKind]]()
-    for known in kinds:
-        groups.setdefault((known.api, known.gvk.group, known.gvk.kind), []).append(known)
+    for kind in kinds:
+        groups.setdefault((kind.api, kind.gvk.group, kind.gvk.kind), []).append(kind)
     return list(groups.values())
 
 
@@ -44,49 +44,49 @@ def documents(
         name = f"{name}-{group}" if names[name] > 1 else name
         parts = _parts(versions, profile, left)
         for part in parts:
-            own = tuple(known.gvk.version for known in part)
+            own = tuple(kind.gvk.version for kind in part)
             alone = len(parts) > 1
             suffix = f"-{own[0]}" if alone else ""
             target = Target(f"{name}{suffix}", group, own, part[0].plural, static, release, alone)
             yield from _of(_without(part[0], left), target, profile)
 
 
-def refused(known: KnownKind, profile: Profile) -> Mapping[str, str]:
+def refused(kind: KnownKind, profile: Profile) -> Mapping[str, str]:
     """The codes of the portable rules that the API server would refuse, each with what it says of it.
 
     It knows no types of an object, and a pack's expression is checked with them.
     """
-    policy = known.policy
-    if not _problem(known, policy, profile):
+    policy = kind.policy
+    if not _problem(kind, policy, profile):
         return {}
     codes = dict.fromkeys(code for code in policy.codes if code not in left_out(policy))
-    problems = {code: _problem(known, _only(policy, {code}), profile) for code in codes}
+    problems = {code: _problem(kind, _only(policy, {code}), profile) for code in codes}
     return {code: problem for code, problem in problems.items() if problem}
 
 
-def _name(known: KnownKind) -> str:
-    return f"{known.api}-{known.gvk.kind.lower()}"
+def _name(kind: KnownKind) -> str:
+    return f"{kind.api}-{kind.gvk.kind.lower()}"
 
 
 def _parts(versions: Sequence[KnownKind], profile: Profile, left: Refused) -> list[list[KnownKind]]:
     """The versions whose documents are the same; without those that have none."""
     parts = list[tuple[list[dict[str, Any]], list[KnownKind]]]()
-    for known in versions:
-        own = list(_of(_without(known, left), _target(known), profile))
+    for kind in versions:
+        own = list(_of(_without(kind, left), _target(kind), profile))
         same = next((part for made, part in parts if made == own), None)
         if same is not None:
-            same.append(known)
+            same.append(kind)
         elif own:
-            parts.append((own, [known]))
+            parts.append((own, [kind]))
     return [part for _, part in parts]
 
 
-def _target(known: KnownKind, *versions: str) -> Target:
-    return Target(_name(known), known.gvk.group, versions, known.plural)
+def _target(kind: KnownKind, *versions: str) -> Target:
+    return Target(_name(kind), kind.gvk.group, versions, kind.plural)
 
 
-def _without(known: KnownKind, left: Refused) -> Policy:
-    policy, refused_codes = known.policy, left.get(known.gvk, {})
+def _without(kind: KnownKind, left: Refused) -> Policy:
+    policy, refused_codes = kind.policy, left.get(kind.gvk, {})
     return _only(policy, {*policy.codes} - refused_codes.keys()) if refused_codes else policy
 
 
@@ -105,9 +105,9 @@ def _of(policy: Policy, target: Target, profile: Profile) -> Iterator[dict[str, 
     yield from validating(policy, target, profile)
 
 
-def _problem(known: KnownKind, policy: Policy, profile: Profile) -> str:
+def _problem(kind: KnownKind, policy: Policy, profile: Profile) -> str:
     """The first thing that the API server would say of the documents of a policy; "" if it takes them."""
-    made = [Document("", 1, each) for each in _of(policy, _target(known, known.gvk.version), profile)]
+    made = [Document("", 1, document) for document in _of(policy, _target(kind, kind.gvk.version), profile)]
     major, minor = min(release.version for release in RELEASES.values())
     try:  # a new expression may use what the minor before has
         NativePolicies.load(made, (major, minor - 1), stored=False)

@@ -28,14 +28,19 @@ class NodeStore(Store):
         with MEMORY:
             if self._held.get(key.name) == held:
                 return False
-            self._held[key.name] = held
-            self._table = None
+            self._changed()[key.name] = held
             return True
 
     def drop(self, key: Key) -> None:
         with MEMORY:
-            if self._held.pop(key.name, None) is not None:
-                self._table = None
+            if key.name in self._held:
+                del self._changed()[key.name]
+
+    def _changed(self) -> dict[str, Any]:
+        """The nodes, to be changed: a table that was given has them as they are."""
+        if self._table is not None:
+            self._held, self._table = dict(self._held), None
+        return self._held
 
     def get(self, key: Key) -> dict[str, Any] | None:
         """A node with the labels, taints and capacity of its shape, and its name."""
@@ -53,6 +58,6 @@ class NodeStore(Store):
     def list(self, _: str | None) -> Sequence[dict[str, Any]]:
         with MEMORY:
             if self._table is None:
-                self._table = NodeTable(dict(self._held))
+                self._table = NodeTable(self._held)
                 self._shapes.keep(self._table.counts)
             return self._table

@@ -22,7 +22,7 @@ NAMESPACE: Final = Kind("", "Namespace")
 class FollowedPolicies:
     """Follows both kinds from :meth:`start` to :meth:`stop`, and namespaces as soon as one of them is installed.
 
-    ``changed`` is called at each change, in any thread. ``heard`` is as that of :class:`Following`: whoever follows the
+    ``changed`` is called at each change, in any thread. ``heard`` is as that of :class:`Following`: what follows the
     definitions calls :meth:`appeared` with the name of each that changes. ``memory`` has the policies that were read.
     """
 

@@ -26,6 +26,9 @@ _STRICTNESS: Final = {action: -position for position, action in enumerate(Degree
 Labels = Mapping[str, str]
 Weight = tuple[bool, int, int, int, int, str]
 
+_NONE: Final[Weight] = (False, -1, 0, 0, 0, "")
+"""Less than the weight of any policy."""
+
 
 class Weighed(NamedTuple):
     """A policy under one of its groups of codes. The greatest one about a finding decides."""
@@ -63,17 +66,18 @@ class ObjectPlace(NamedTuple):
 
     def policy(self, code: str) -> PolicyObject | None:
         """The policy that decides what comes of a finding of a rule; None if the profile does."""
-        entry = max(self._entries(code), default=None, key=lambda entry: entry.weight)
-        return None if entry is None else entry.policy
-
-    def _entries(self, code: str) -> Iterator[Weighed]:
-        """The entries about the finding; of policy list only the greatest."""
-        groups = (code, code[:4] + ALL, code[:3] + ALL, code[:2] + ALL, ALL)
-        places = {(namespace, name) for namespace in (self.namespace, "") for name in (self.name, "")}
-        for index in (self.degrees.anywhere, self.degrees.labelled(self.namespace)):
-            for by_place in filter(None, map(index.get, groups)):
-                for entries in filter(None, map(by_place.get, places)):
-                    yield from [entry for entry in entries if self._is_concerned(entry.policy)][:1]
+        degrees, namespace, name = self.degrees, self.namespace, self.name
+        places = {(namespace, name), (namespace, ""), ("", name), ("", "")}
+        weight, policy = _NONE, None
+        for index in filter(None, (degrees.anywhere, degrees.labelled(namespace))):
+            for group in (code, code[:4] + ALL, code[:3] + ALL, code[:2] + ALL, ALL):
+                by_place = index.get(group)
+                for place in places if by_place else ():
+                    for entry in by_place.get(place, ()) if by_place else ():  # the greatest first
+                        if entry.weight > weight and self._is_concerned(entry.policy):
+                            weight, policy = entry
+                            break
+        return policy
 
     def _is_concerned(self, policy: PolicyObject) -> bool:
         return (

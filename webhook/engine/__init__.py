@@ -7,6 +7,7 @@ a file or the network: everything they need comes in as arguments. Policy sets a
 
 from webhook.engine.children import CHILD_CODES, KUBERNETES_CODES, described
 from webhook.engine.decisions import mutate, validate
+from webhook.engine.descriptions import description_faults
 from webhook.engine.options import DEFAULT_OPTIONS, NAMESPACE, Native, Options
 from webhook.engine.placement import FIT_CODES, fit_tables
 from webhook.engine.pods import POD_CODES
@@ -27,6 +28,7 @@ __all__ = [
     "Options",
     "Ruling",
     "described",
+    "description_faults",
     "fit_tables",
     "mutate",
     "validate",

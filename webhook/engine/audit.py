@@ -17,6 +17,7 @@ from webhook.admission.stamp import ANNOTATION, Stamp, canonical
 from webhook.catalog import KnownKind
 from webhook.cluster import RequestView
 from webhook.cluster.view import ClusterView, MemoryView
+from webhook.engine.children import described
 from webhook.engine.decisions import validate
 from webhook.engine.filling.defaulting import Normalised, normalise
 from webhook.engine.filling.stamping import stamp_of
@@ -32,7 +33,7 @@ from webhook.policy import Profile
 if TYPE_CHECKING:
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["Ruling", "Standing", "Verdict", "judge", "load", "native_policies"]
+__all__ = ["Ruling", "Standing", "Verdict", "judge", "load", "made", "native_policies"]
 
 _OF_CALLERS: Final = ("userInfo", "authorizer")
 """Words in native policies that judge the caller: of a stored object he is not known."""
@@ -104,6 +105,19 @@ def native_policies(folder: Path | Contents) -> PolicySet:
         if any(word in str(each.value) for word in _OF_CALLERS)
     }
     return replace(found, policies=found.policies.validating(without=asking))
+
+
+def made(obj: dict[str, Any], rules: Ruling, view: ClusterView) -> dict[str, dict[str, Any]]:
+    """The children of a stored object, by their names in the description of its kind.
+
+    Raises:
+        ModelgateError: the object cannot be judged now.
+    """
+    known = rules.kind_of(obj)
+    if known is None:
+        return {}
+    children = described(_request(known, "CREATE", obj), rules.catalog, view, rules.options)
+    return {child.rule.name: child.object for child in children}
 
 
 def judge(obj: dict[str, Any], rules: Ruling, view: ClusterView) -> Verdict | None:

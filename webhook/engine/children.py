@@ -5,27 +5,30 @@ A source of findings of its own: for the object itself nothing is refused, and o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from itertools import islice
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from webhook import children  # what judges a child is loaded for the first one
 from webhook.admission import Cause, Request, Warn, cut_end
-from webhook.catalog import Catalog
-from webhook.cel import Budget as CostBudget
+from webhook.catalog import Catalog, neighbour
+from webhook.cel import CelError
 from webhook.cluster import ClusterView, Kind
 from webhook.engine.findings import MAX_FINDINGS, SPARED, Findings
-from webhook.engine.options import OBJECT_BUDGET, Options
+from webhook.engine.options import Options
 from webhook.engine.pods.findings import POD_CODES, REFUSED, WARNED
 from webhook.engine.pods.seen import RIGHT
 from webhook.engine.review import ObjectReview, Subject, review_of
-from webhook.facts.nodes import mapping, namespace_of
+from webhook.facts.nodes import items, mapping, namespace_of
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.kubernetes import LINE, advised_warning, faults_of
 from webhook.policy import PolicyScope, Profile
-from webhook.schema import OMIT, DecodeError, FieldError
+from webhook.schema import FieldError
 
 FAILED: Final = "KC009"
-"""The description has no value for an object."""
+"""The description has no value for an object, or one that the API server would refuse whatever the object is."""
 
 OTHER: Final = "KC006"
 
@@ -50,20 +53,33 @@ _MAKERS: Final = {"Job": "Job", "CronJob": "Job", "StatefulSet": "StatefulSet", 
 
 _OF_PODS: Final = "each Pod is refused, which only an event of the {} says"
 
+_TOO_MANY: Final = "FieldValueTooMany"
+_ABSENT: Final = "FieldValueRequired"
+_NOT_FOUND: Final = "FieldValueNotFound"
+_CONTAINERS: Final = frozenset({"containers", "initContainers", "ephemeralContainers"})
+_INDEX: Final = re.compile(r"\[[0-9]+\]")
+
+Judge: TypeAlias = Callable[[dict[str, Any]], Iterable[FieldError]]
+
 _TEMPLATES: Final = frozenset({"template", "leaderTemplate", "workerTemplate"})
 """The fields that have the templates of pods."""
+
+_GENERATED: Final = "00000"
+_PREFIX: Final = 58
+"""Characters that stay of generateName beside those that are generated (names/generate.go)."""
 
 _READ: Final = ("name", "namespace", "labels", "annotations")
 """The metadata that a description may read."""
 
 
 class ChildFault(NamedTuple):
-    """A fault of a child, at the ``field`` of the object that is its cause."""
+    """A fault of a child, at the ``field`` of the object that is its cause, of those that its place ``reads``."""
 
     code: str
     field: str
     reason: str
     text: str
+    reads: tuple[str, ...] = ()
 
     def unplaced(self) -> tuple[object, ...]:
         """The fault without the indexes of its field: an item of a list may move."""
@@ -74,11 +90,13 @@ class Children(NamedTuple):
     """What is found of the children of an object, and the paths of the parts of it that are in them."""
 
     findings: Findings
-    judged: frozenset[tuple[str, ...]]
+    judged: frozenset[tuple[str | int, ...]]
 
 
-def child_findings(subject: Subject, scope: PolicyScope) -> Children | None:
+def child_findings(subject: Subject, scope: PolicyScope, explained: frozenset[str]) -> Children | None:
     """Findings about the children of an object, :data:`MAX_FINDINGS` of each sort; None if none is described.
+
+    Nothing is said of what a rule has ``explained`` at fields that decide it.
 
     What the API server refuses is a denial under the strict profile, unless the stored object has the same fault, and a
     warning under others. Nothing is said of fields that the schema has refused.
@@ -87,10 +105,13 @@ def child_findings(subject: Subject, scope: PolicyScope) -> Children | None:
         SpentError, DeadlineExceeded: from the budget of the review.
     """
     review, policy = subject.review, subject.review.kind.policy
-    if not policy.children:
+    if not policy.children or _is_empty(subject):
         return None
-    judge = _Judge(review, scope)
+    judge = _Judge(review, _with_name(review, scope))
     faults = [fault for fault in judge.faults() if not _is_refused(fault.field, subject.refused)]
+    if any(fault.code == FAILED for fault in faults) and not subject.must_evaluate():
+        faults = [fault for fault in faults if fault.code != FAILED]
+    faults = [fault for fault in faults if not _is_explained(fault, explained)]
     findings, old_faults, strictness = Findings(), None, review.strictness()
     for fault in _first(faults):
         text = cut_end(fault.text, LINE)
@@ -108,6 +129,21 @@ def child_findings(subject: Subject, scope: PolicyScope) -> Children | None:
     return Children(findings, judge.judged)
 
 
+def _is_empty(subject: Subject) -> bool:
+    """Whether the object has no specification, which is a finding of its own."""
+    return subject.obj.get("spec") is None and "spec" in subject.review.kind.schema.root.properties
+
+
+def _with_name(review: ObjectReview, scope: PolicyScope) -> PolicyScope:
+    """A scope in which an object has the name that the API server would generate, with digits for what is random."""
+    metadata = mapping(scope.object, "metadata")
+    prefix = metadata.get("generateName")
+    if metadata.get("name") or not isinstance(prefix, str) or not prefix:
+        return scope
+    named = {**metadata, "name": prefix[:_PREFIX] + _GENERATED}
+    return review.scope({**scope.object, "metadata": named}, None)
+
+
 def described(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> list[children.Child]:
     """The objects that the operator makes of the object of a request, each in its namespace; those that fail are left
     out.
@@ -118,11 +154,11 @@ def described(request: Request, catalog: Catalog, view: ClusterView, options: Op
     review = review_of(request, catalog, view, options)
     if review is None or not review.kind.policy.children:
         return []
-    scope = review.scope(review.kind.seen(review.kind.schema.decode(review.obj).object), None)
+    scope = _with_name(review, review.scope(review.kind.seen(review.kind.schema.decode(review.obj).object), None))
     rules, owner = review.kind.policy.children, Kind(review.kind.gvk.group, review.kind.gvk.kind)
     made = (each for each in children.children_of(rules, scope, owner) if isinstance(each, children.Child))
     namespace = namespace_of(scope.object)
-    return [each._replace(object=children.placed(each.object, namespace)) for each in made]
+    return [each.of(children.placed(each.object, namespace)) for each in made]
 
 
 def _first(faults: Iterable[ChildFault]) -> Iterable[ChildFault]:
@@ -143,29 +179,35 @@ def _is_refused(field: str, refused: frozenset[str]) -> bool:
     return any(field == each or field.startswith((f"{each}.", f"{each}[")) for each in refused)
 
 
+def _is_explained(fault: ChildFault, explained: frozenset[str]) -> bool:
+    return any(_is_refused(field, explained) for field in (fault.field, *fault.reads)) or any(
+        _is_refused(field, frozenset([fault.field])) for field in explained
+    )
+
+
 class _Judge:
     """Judges the children of one state of an object. ``judged`` are the paths of its parts that are in them."""
 
     def __init__(self, review: ObjectReview, scope: PolicyScope) -> None:
         self._review, self._scope = review, scope
-        self.judged = frozenset[tuple[str, ...]]()
+        self.judged = frozenset[tuple[str | int, ...]]()
+        self._errors = set[str]()
+        """The types of the errors of the child that is judged, whatever their cause."""
 
-    def faults(self) -> list[ChildFault]:
-        """What is wrong, at most :data:`MAX_FINDINGS`. An object whose children were right is not judged again."""
-        review, rules = self._review, self._review.kind.policy.children
-        facts = {name: self._scope.fact(name) for name in sorted(set().union(*(rule.facts for rule in rules)))}
-        key, policy = RIGHT.key(_read(self._scope.object), facts), review.kind.policy
-        judged = RIGHT.note(key, policy, review.catalog)
-        if judged is not None:
-            self.judged = judged
-            return []
-        faults = list[ChildFault]()
-        for fault in self._all():
-            faults.append(fault)
-            if len(faults) >= MAX_FINDINGS:
-                break
-        if not faults:
-            RIGHT.add(key, policy, review.catalog, note=self.judged)
+    def faults(self) -> Sequence[ChildFault]:
+        """What is wrong, at most :data:`MAX_FINDINGS`. The same object is not judged again."""
+        review, policy = self._review, self._review.kind.policy
+        names = sorted(set().union(*(rule.facts for rule in policy.children)))
+        facts = {name: self._scope.fact(name) for name in names}
+        same = [facts.pop(name) for name in names if review.kind.facts[name].remembered]
+        key = RIGHT.key(_read(self._scope.object), facts, sorted(self._hidden))
+        known = RIGHT.note(key, policy, review.catalog, *same)
+        faults: tuple[ChildFault, ...]
+        if known is not None:
+            faults, self.judged = known
+            return faults
+        faults = tuple(islice(self._all(), MAX_FINDINGS))
+        RIGHT.add(key, policy, review.catalog, *same, note=(faults, self.judged))
         return faults
 
     def _all(self) -> Iterator[ChildFault]:
@@ -176,8 +218,15 @@ class _Judge:
                 text = f"what becomes of it is not known: the {child.rule.kind} cannot be described ({child.reason})"
                 yield ChildFault(FAILED, "", "FieldValueInvalid", text)
                 continue
-            self.judged |= child.rule.copies
-            yield from self._of(child, children.placed(child.object, namespace))
+            self._errors.clear()
+            made = children.placed(child.object, namespace)
+            key = RIGHT.key(made)
+            if not RIGHT.has(key, review.catalog):  # which has the definitions of other kinds
+                yield from self._of(child, made)
+            if not self._errors:
+                RIGHT.add(key, review.catalog)
+            if _TOO_MANY not in self._errors:  # its parts have faults that are not seen in it
+                self.judged |= {*child.judged()}
 
     @property
     def _hidden(self) -> frozenset[str]:
@@ -187,46 +236,82 @@ class _Judge:
         """The faults of a child: of the object, and then those that only its pods have."""
         rule, budget = child.rule, self._review.budget
         if not children.is_builtin(children.kind_of(made)):
-            yield from _faults(child, self._by_definition(made), rule.becomes)
+            yield from self._faults(child, made, self._by_definition, rule.becomes)
+            yield from self._faults(child, made, lambda each: children.template_errors(each, budget), rule.becomes)
             return
-        errors = [*children.child_errors(made, budget)]
-        yield from _faults(child, errors, rule.becomes)
-        if errors:
+        pods_are_refused = False
+        for fault in self._faults(child, made, lambda each: children.child_errors(each, budget), rule.becomes):
+            pods_are_refused |= fault.code == REFUSED
+            yield fault
+        if pods_are_refused:
             return
         maker = _MAKERS.get(rule.kind, "ReplicaSet")
-        yield from _faults(child, children.pod_errors(made, budget), _OF_PODS.format(maker))
-        for field, text in children.pod_warnings(made, budget):
-            origin = child.origin(field_keys(field))
-            if origin.field:
-                yield ChildFault(WARNED, origin.field, "", advised_warning(field, text))
+        of_pods = _OF_PODS.format(maker)
+        yield from self._faults(child, made, lambda each: children.pod_errors(each, budget), of_pods)
+        yield from self._warnings(child, made)
 
-    def _by_definition(self, made: dict[str, Any]) -> list[FieldError]:
-        """What the definition of the child's kind says, if there is one; without it, nothing is known of the child."""
-        known, budget = self._review.catalog.find(children.kind_of(made)), self._review.budget
-        if known is None:
-            return []
-        budget.spend(1, made["kind"])
-        try:
-            decoded = known.schema.decode(made)
-        except DecodeError as error:
-            return [FieldError("FieldValueInvalid", "", str(error), OMIT)]
-        unknown = [FieldError("FieldValueInvalid", path, "unknown field", OMIT) for path in decoded.unknown]
-        cost = CostBudget(OBJECT_BUDGET, interrupt=budget.tick)
-        return [*unknown, *known.schema.check(decoded.object, None, cost).errors]
+    def _faults(self, child: children.Child, made: dict[str, Any], judge: Judge, becomes: str) -> Iterator[ChildFault]:
+        """The faults at the fields that are their causes; those are left out that no field of the object causes."""
 
+        @cache
+        def alone() -> frozenset[tuple[str, str]]:
+            return frozenset((_unplaced(each.field), each.body()) for each in judge(self._alone(child)))
 
-def _faults(child: children.Child, errors: Iterable[FieldError], becomes: str) -> Iterator[ChildFault]:
-    """The faults at the fields that are their causes; those are left out that no field of the object causes."""
-    for fault in faults_of([*errors]):
-        error = fault.error
-        place = _written(field_keys(error.field))
-        origin = child.origin(place, error.bad_value)
-        if origin.field:
-            of_pods = any(key in _TEMPLATES for key in place)
-            code = REFUSED if of_pods else _CODES.get(child.rule.kind, OTHER)
-            at = "" if origin.exact else f", at {field_path(place)} of the {child.rule.kind}"
+        for fault in faults_of([*judge(made)]):
+            error = fault.error
+            place = _written(field_keys(error.field))
+            origin = child.origin(place, error.bad_value)
+            self._errors.add(error.type)
+            if not origin.field and not child.rule.object.source(child.frame, tuple(place)).paths:
+                text = f"the description of the {child.rule.kind} is wrong, at {field_path(place)}: {fault.text}"
+                yield ChildFault(FAILED, "", error.type, text)
+            if not origin.field or _is_of_volume(error, made, place):
+                continue
+            may_be_given = error.type == _ABSENT and len(field_keys(origin.rest)) == 1
+            if origin.rest and not may_be_given and (_unplaced(error.field), error.body()) in alone():
+                continue
+            code = REFUSED if any(key in _TEMPLATES for key in place) else _CODES.get(child.rule.kind, OTHER)
             beside = f" (see also {', '.join(origin.others)})" if origin.others else ""
-            yield ChildFault(code, origin.field, error.type, _line(fault.text, at, f"; {becomes}", beside))
+            text = _line(fault.text, _where(child, origin, place), f"; {becomes}", beside)
+            yield ChildFault(code, origin.field, error.type, text, origin.reads)
+
+    def _warnings(self, child: children.Child, made: dict[str, Any]) -> Iterator[ChildFault]:
+        budget, alone = self._review.budget, None
+        for field, text in children.pod_warnings(made, budget):
+            self._errors.add(WARNED)
+            origin = child.origin(field_keys(field))
+            if origin.rest and alone is None:
+                alone = {(_unplaced(place), each) for place, each in children.pod_warnings(self._alone(child), budget)}
+            if origin.field and not (origin.rest and alone and (_unplaced(field), text) in alone):
+                where = _where(child, origin, ()) if origin.rest else ""
+                yield ChildFault(WARNED, origin.field, "", f"{advised_warning(field, text)}{where}")
+
+    def _alone(self, child: children.Child) -> dict[str, Any]:
+        """The child without what the object writes: faults of that are not the object's."""
+        try:
+            made = child.alone()
+        except CelError:
+            made = {"apiVersion": child.rule.api_version, "kind": child.rule.kind}
+        return children.placed(made, namespace_of(self._scope.object))
+
+    def _by_definition(self, made: dict[str, Any]) -> Iterable[FieldError]:
+        """What the definition of the child's kind says; without one, nothing is known of the child.
+
+        It is that which is installed or given, or else that which Modelgate has.
+        """
+        kind = children.kind_of(made)
+        known = self._review.catalog.find(kind) or neighbour(kind)
+        if known is None:
+            return ()
+        return children.defined_errors(made, known.schema, self._review.budget, namespaced=known.namespaced)
+
+
+def _where(child: children.Child, origin: children.Origin, place: Sequence[str | int]) -> str:
+    """Where in the child a fault is, if the object has no such field."""
+    if origin.merged or origin.rest:
+        at = [f"at {origin.rest}"] if origin.rest else []
+        return f" ({', '.join([*at, *([f'merged with {origin.merged}'] if origin.merged else [])])})"
+    return "" if origin.exact else f", at {field_path(place)} of the {child.rule.kind}"
 
 
 def _line(text: str, at: str, becomes: str, beside: str) -> str:
@@ -239,10 +324,25 @@ def _line(text: str, at: str, becomes: str, beside: str) -> str:
     return f"{text}{at}{becomes}{beside if len(beside) <= room - len(at) else ''}"
 
 
+def _is_of_volume(error: FieldError, made: Any, place: Sequence[str | int]) -> bool:
+    """Whether a volume is not found that is there, and has a fault of its own."""
+    if error.type != _NOT_FOUND or "volumeMounts" not in place:
+        return False
+    pod = made
+    for key in place[: next(index for index, key in enumerate(place) if key in _CONTAINERS)]:
+        pod = pod[key]
+    return any(volume.get("name") == error.bad_value for volume in items(pod, "volumes"))
+
+
+def _unplaced(field: str) -> str:
+    """A field without its indexes: an item of a merged list moves."""
+    return _INDEX.sub("[]", field)
+
+
 def _written(place: list[str | int]) -> list[str | int]:
     """A place as objects have it: the API server leaves out the metadata of a template."""
     for index, key in enumerate(place[:-1]):
-        if key == "template" and place[index + 1] in ("annotations", "labels"):
+        if key in _TEMPLATES and place[index + 1] in ("annotations", "labels"):
             return [*place[: index + 1], "metadata", *place[index + 1 :]]
     return place
 

@@ -122,11 +122,11 @@ class _RuleRun:
         ``certain``: it fails, at its only node. ``message`` is the value of its message expression, None if that is not
         known.
         """
-        if self._strictness.is_off(rule.code):
+        denies, oversized = self._strictness.denies(rule.code, rule.denied_by), self._subject.oversized
+        if denies is None:
             return
         if rule.message_expression is None:
             message = rule.message
-        denies, oversized = self._strictness.denies(rule.code, rule.denied_by), self._subject.oversized
         is_seen = rule.unseen is None or self._options.complete
         if certain and message is not None and is_seen and not self._scope.hidden_facts:
             self._record(rule, None, message, denies=denies)
@@ -229,7 +229,7 @@ class _RuleRun:
         self._budget.write(message, place)
         if place in subject.refused and not isinstance(self._value(rule, node), dict | list):
             # One finding for one fault: what else a rule says of a value that must change anyway is omitted.
-            if rule.explains:
+            if rule.explains == "schema":
                 findings.hints.setdefault(place, []).append(Warn("", message, rule.code))
         elif not denies:
             if len(findings.warnings) < MAX_FINDINGS:

@@ -28,23 +28,30 @@ class Strictness(NamedTuple):
     def at(cls, profile: Profile, place: ObjectPlace) -> Strictness:
         return cls(Profile.STRICT if place.is_strict else profile, place)
 
-    def is_off(self, code: str) -> bool:
-        """Whether the rule is not to be run."""
-        policy = None if self.place is None else self.place.policy(code)
-        return policy is not None and policy.action is enforcement.Degree.OFF
+    def denies(self, code: str, denied_by: Collection[Profile]) -> bool | None:
+        """Whether a finding of a rule refuses the object, or None if the rule is not to be run. ``denied_by`` are the
+        profiles under which it does.
 
-    def denies(self, code: str, denied_by: Collection[Profile]) -> bool:
-        """Whether a finding of a rule refuses the object; ``denied_by`` are the profiles under which it does.
-
-        A namespace that has chosen the profile strict keeps what that refuses, unless the rule is off or excepted.
+        An Enforcement that denies by a group of codes denies what the profile strict does: advice stays advice, unless
+        it is named. A namespace that has chosen that profile keeps it, unless the rule is off or excepted.
         """
         by_profile = self.profile in denied_by
         policy = None if self.place is None else self.place.policy(code)
         if self.place is None or policy is None:
             return by_profile
-        if policy.action in {enforcement.Degree.WARN, enforcement.Degree.AUDIT}:
-            return by_profile and self.place.is_strict
-        return policy.action is enforcement.Degree.DENY
+        match policy.action:
+            case None:
+                return False
+            case enforcement.Degree.DENY:
+                return code in policy.codes or Profile.STRICT in denied_by
+            case enforcement.Degree.OFF:
+                return None
+        return by_profile and self.place.is_strict
+
+    def is_enforced(self, code: str) -> bool:
+        """Whether an Enforcement lets a rule refuse objects."""
+        policy = None if self.place is None else self.place.policy(code)
+        return policy is not None and policy.action is enforcement.Degree.DENY
 
     def heard(self, warnings: Iterable[Warn]) -> tuple[tuple[Warn, ...], tuple[Muted, ...]]:
         """The warnings that a user gets, and those that a policy keeps from him."""

@@ -11,10 +11,11 @@ from typing import Final
 
 from webhook.cluster.view import Kind
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
-from webhook.facts.fact import Fact, Fetched, Knowledge, Member, Table, Whole, Wholes, WholesOf, inputs_of, referenced
+from webhook.facts.fact import Fact, Fetched, Knowledge, Table, inputs_of
 from webhook.facts.fit import FIT_FETCHED, FIT_WATCHED, FitOf
-from webhook.facts.names import is_typo
+from webhook.facts.names import LABEL, is_typo, label, named
 from webhook.facts.nodes import Memo
+from webhook.facts.references import Looked, Member, referenced
 
 __all__ = [
     "CHOICES",
@@ -24,19 +25,20 @@ __all__ = [
     "FIT_FETCHED",
     "FIT_WATCHED",
     "KNOWN",
+    "LABEL",
     "WATCHED",
     "Fact",
     "Fetched",
     "FitOf",
     "Knowledge",
+    "Looked",
     "Member",
     "Memo",
     "Table",
-    "Whole",
-    "Wholes",
-    "WholesOf",
     "inputs_of",
     "is_typo",
+    "label",
+    "named",
     "referenced",
     "watched",
 ]

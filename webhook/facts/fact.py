@@ -7,19 +7,16 @@ not the catalog's, so it is read when it is first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, partial
-from itertools import islice
+from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import orjson
 
-from webhook.cluster.view import ClusterView, Kind, Unwatched
+from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fit import FitOf
-from webhook.facts.nodes import Memo, at, namespace_of, text, whole
 from webhook.facts.settings import Settings
 from webhook.golang.credentials import masked
 
@@ -37,7 +34,8 @@ class Fact:
     argument. A ``raw`` fact receives the object as it was sent, with unknown fields: it is about
     other releases, so it does not apply where another one is installed. A ``stored``
     fact receives the stored object of an update; for other requests, an empty object. A ``constant`` fact depends on
-    nothing but the settings. A ``sparse`` fact holds under each definition: a field that one lacks counts as absent.
+    nothing but the settings. A ``sparse`` fact holds under each definition: a field that one lacks counts as absent. A
+    ``remembered`` fact gives the same value, not an equal one, for what it has seen.
     """
 
     compute: Callable[..., Any]
@@ -47,6 +45,7 @@ class Fact:
     stored: bool = False
     constant: bool = False
     sparse: bool = False
+    remembered: bool = False
 
     def value(self, obj: dict[str, Any], view: ClusterView, settings: Settings) -> Any:
         return self.compute(obj, view, settings) if self.configurable else self.compute(obj, view)
@@ -83,41 +82,6 @@ def cut_middle(text: str, longest: int = WARNING) -> str:
     return f"{text[: longest // 2]} … {text[3 - longest // 2 :]}"
 
 
-_NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
-
-
-class Whole(NamedTuple):
-    """One pod, and where it comes from.
-
-    ``path`` and ``given``: the node of the object, and its value. ``origin`` names what completes it, if anything does,
-    and ``alone`` makes the pod that this would be without the node. ``pod`` is a PodSpec. ``runners``: by the index of
-    a container, the key of the node that has it beside the list. ``keys``: the lists that are merged, and by which
-    key. ``volumes`` are the names of those that the operator adds.
-    """
-
-    path: str
-    given: dict[str, Any]
-    origin: str
-    pod: dict[str, Any]
-    alone: Callable[[], dict[str, Any]]
-    runners: Mapping[int | str, str] = _NONE
-    keys: Mapping[str, str] = _NONE
-    volumes: Collection[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Wholes:
-    """The pods of one object, which are made when they are asked for, once. The cluster is looked at before.
-
-    They depend on the parts of pods in the object, on ``other``, an object of the cluster that completes it, and on
-    ``read``, what else of the object they are made of. That is without the names in :attr:`Whole.volumes`.
-    """
-
-    pods: Iterable[Whole]
-    other: dict[str, Any] | None = None
-    read: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class Table:
     """Rows of texts below a title and a header."""
@@ -127,7 +91,6 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-WholesOf = Callable[[dict[str, Any], ClusterView, Settings], Wholes]
 Comparison = Callable[[dict[str, Any], ClusterView, Settings], Iterator[str]]
 Explanation = Callable[[dict[str, Any], ClusterView, Settings], Iterator[Table]]
 
@@ -145,7 +108,7 @@ class Fetched(NamedTuple):
 @dataclass(frozen=True)
 class Knowledge:
     """``facts``: kind → name → fact. ``watched`` and ``fetched`` are the kinds that they read: all objects, or one by
-    name. ``wholes``: kind → the pods that the operator makes of an object and of others. ``comparisons``: the lines
+    name. ``comparisons``: the lines
     that compare all objects among which one is chosen for an object. ``explanations``: what is chosen for an object,
     as tables. ``choices``: kind and fact → the members that say what was chosen. ``fits``: kind → what an object asks
     of nodes, GPUs and storage.
@@ -154,7 +117,6 @@ class Knowledge:
     facts: Mapping[str, Mapping[str, Fact]]
     watched: frozenset[Kind] = frozenset()
     fetched: frozenset[Fetched] = frozenset()
-    wholes: Mapping[str, WholesOf] = field(default_factory=dict)
     comparisons: Mapping[Kind, Comparison] = field(default_factory=dict)
     explanations: Mapping[Kind, Explanation] = field(default_factory=dict)
     choices: Mapping[tuple[Kind, str], tuple[str, ...]] = field(default_factory=dict)
@@ -189,110 +151,3 @@ def _recorded() -> dict[str, dict[str, list[str]]]:
 
 
 Keys = tuple[str, ...]
-
-_TYPES: Final = {
-    "boolean": (BOOLEAN, False),
-    "integer": (INTEGER, 0),
-    "integers": (INTEGERS, ()),
-    "number": (NUMBER, 0.0),
-    "string": (STRING, ""),
-    "strings": (STRINGS, ()),
-}
-"""The schema of each type, and what stands for a value that is absent."""
-
-
-_NAMED: Final = 5
-"""Names of the objects that are looked for by a field: a message shows a few."""
-
-
-class Member(NamedTuple):
-    """A value of the other object: where it is, its type, and what stands for it where it is absent."""
-
-    path: Keys
-    type: str
-    default: Any = None
-
-
-def referenced(kind: Kind, named_by: Keys, members: Mapping[str, Member], *, namespaced: bool, by: Keys = ()) -> Fact:
-    """The fact of a reference: ``found``, ``name``, and ``members`` of the other object.
-
-    An object without a name at ``named_by`` refers to nothing: the name is "". What is absent, or of another type, has
-    the member's default: without one "", 0, false or an empty list. With ``by`` the others have what is at ``named_by``
-    in this field: ``names`` has the names of the first ones, and ``members`` are those of the first.
-    """
-    types = {name: _TYPES[member.type][0] for name, member in members.items()}
-    names = {"names": STRINGS} if by else {}
-    values = partial(_referenced_values, kind, named_by, by, members, namespaced)
-    return Fact(values, fields(found=BOOLEAN, name=STRING, **names, **types))
-
-
-def _referenced_values(
-    kind: Kind,
-    named_by: Keys,
-    by: Keys,
-    members: Mapping[str, Member],
-    namespaced: bool,
-    obj: dict[str, Any],
-    view: ClusterView,
-) -> dict[str, Any]:
-    name, values = text(obj, *named_by), dict[str, Any]()
-    if by:
-        others = _alike(kind, by, name, namespace_of(obj) if namespaced else None, obj, view) if name else []
-        values["names"] = [text(other, "metadata", "name") for other in others]
-        other = others[0] if others else None
-    else:
-        other = view.get(kind, namespace_of(obj) if namespaced else "", name) if name else None
-    values |= {key: _value(other, member) for key, member in members.items()}
-    return {"found": other is not None, "name": name, **values}
-
-
-def _alike(
-    kind: Kind, by: Keys, value: str, namespace: str | None, obj: dict[str, Any], view: ClusterView
-) -> list[dict[str, Any]]:
-    """The first other objects with a value; none where the view is a gate's, which lists only what it watches."""
-    try:
-        listed = view.list(kind, namespace)
-    except Unwatched:
-        return []
-    own = _identity(obj)
-    others = (other for other in _BY_FIELD(listed, by).get(value, ()) if _identity(other) != own)
-    return [*islice(others, _NAMED)]
-
-
-def _by_field(listed: Sequence[dict[str, Any]], by: Keys) -> dict[str, list[dict[str, Any]]]:
-    objects: dict[str, list[dict[str, Any]]] = {}
-    for one in listed:
-        objects.setdefault(text(one, *by), []).append(one)
-    return objects
-
-
-_BY_FIELD: Final = Memo(_by_field, limit=16)
-"""The objects of a list by the value of a field: a view gives the same list until an object changes."""
-
-
-def _identity(obj: dict[str, Any]) -> tuple[str, str, str, str]:
-    """Group, kind, namespace and name."""
-    group = text(obj, "apiVersion").rpartition("/")[0]
-    return group, text(obj, "kind"), namespace_of(obj), text(obj, "metadata", "name")
-
-
-def _value(found: Any, member: Member) -> Any:
-    value = _read(at(found, *member.path), member.type)
-    if value is None:
-        value = _TYPES[member.type][1] if member.default is None else member.default
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _read(value: Any, sort: str) -> Any:
-    """A value of a type; None where it is of another one."""
-    if sort == "string":
-        return value if isinstance(value, str) else None
-    if sort == "boolean":
-        return value if isinstance(value, bool) else None
-    if sort == "integer":
-        return whole(value)
-    if sort == "number":
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-    if not isinstance(value, list):
-        return None
-    return [each for each in value if (isinstance(each, str) if sort == "strings" else whole(each) is not None)]

@@ -1,10 +1,13 @@
-"""What names give away: the one that a misspelt name means, the shards of a split model, and the quantization."""
+"""What names give away: the one that a misspelt name means, the shards of a split model, and the quantization; and the
+names and labels that are made of others.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from hashlib import sha256
 from itertools import islice
 from typing import Final
 
@@ -85,3 +88,23 @@ def quantization_named(text: str) -> str:
 
 def _spelt(found: re.Match[str]) -> str:
     return found["name"].upper().replace("FP", "F")
+
+
+LABEL: Final = 63
+"""Characters of a label's value, and of the name of a Service or Pod."""
+
+_HASH: Final = 8
+
+
+def named(name: str, limit: int = LABEL) -> str:
+    """The name as a DNS label; one that must be changed ends with a hash, so that two names never become one."""
+    fitting = re.sub("[^a-z0-9-]+", "-", name.lower()).strip("-")
+    if fitting == name and len(name) <= limit:
+        return name
+    digest = sha256(name.encode(errors="replace")).hexdigest()[:_HASH]
+    return f"{fitting[: limit - _HASH - 1].strip('-')}-{digest}"
+
+
+def label(value: str) -> str:
+    """A valid value of a label, as AIM's operator makes it."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", value).strip("_.-")[:LABEL].strip("_.-") or "unknown"

@@ -53,10 +53,14 @@ class _Row(NamedTuple):
 
 
 class _Advice(NamedTuple):
-    """The words for a detail, "" if its own are short, and the remedy, "" if the words say it."""
+    """The words for a detail, "" if its own are short, and the remedy, "" if the words say it.
+
+    ``is_enough``: the remedy alone mends all that is wrong with the value.
+    """
 
     words: str
     remedy: str
+    is_enough: bool = False
 
 
 class Fault(NamedTuple):
@@ -80,7 +84,7 @@ def faults_of(errors: Sequence[FieldError]) -> list[Fault]:
 
 def advised_warning(field: str, text: str) -> str:
     """A warning of Kubernetes, with a remedy."""
-    words, remedy = _advice(text) or _Advice(text, "")
+    words, remedy, _ = _advice(text) or _Advice(text, "")
     return _with(cut(words, _DETAIL), remedy, field)
 
 
@@ -91,7 +95,7 @@ def shortened(error: FieldError) -> str:
     text, detail = error.body(), error.detail.removeprefix(f"{error.field} in body ")
     if _row(detail[:_READ]) is None and len(text) <= LINE:
         return text
-    words, remedy = _advice(detail) or _Advice(detail, "")
+    words, remedy, _ = _advice(detail) or _Advice(detail, "")
     return _line(error, words, remedy)
 
 
@@ -102,7 +106,8 @@ def _fault(errors: Sequence[FieldError]) -> Fault:
         advice.sort(key=lambda item: len(item.words))  # of two lists of supported values, the shorter one counts
         del advice[1:]
     words = ", ".join(dict.fromkeys(item.words for item in advice if item.words))
-    remedy = "; ".join(dict.fromkeys(item.remedy for item in advice if item.remedy))
+    remedies = [item for item in advice if item.is_enough] or advice
+    remedy = "; ".join(dict.fromkeys(item.remedy for item in remedies if item.remedy))
     text = _line(errors[0], words, remedy) if advice else ""
     return Fault(errors[0], text, "\n".join(error.body() for error in errors))
 
@@ -141,7 +146,7 @@ def _advice(detail: str) -> _Advice | None:
         return None
     match = _compiled(row.pattern).fullmatch(detail)
     expand = match.expand if match else str
-    return _Advice(expand(row.advice.words) or detail, expand(row.advice.remedy))
+    return _Advice(expand(row.advice.words) or detail, expand(row.advice.remedy), row.advice.is_enough)
 
 
 @lru_cache(1024)
@@ -158,10 +163,10 @@ def _rows() -> tuple[_Row, ...]:
 
 def _read() -> Iterator[_Row]:
     text = Path(__file__).with_name("remedies.json").read_text(encoding="utf-8")
-    for pattern, words, remedy in json.loads(text):
+    for pattern, words, remedy, *is_enough in json.loads(text):
         prefix = _PREFIX.match(pattern)
         start = re.sub(r"\\(.)", r"\1", prefix[0]) if prefix and "|" not in pattern else ""
-        yield _Row(start, pattern, None if words is None else _Advice(words, remedy))
+        yield _Row(start, pattern, None if words is None else _Advice(words, remedy, bool(is_enough)))
 
 
 @cache

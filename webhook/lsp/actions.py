@@ -16,11 +16,12 @@ from webhook.lsp.workspace import Workspace
 from webhook.manifests.documents import Document
 from webhook.manifests.places import Spot, find
 
-__all__ = ["actions"]
+__all__ = ["FIX_ALL", "actions"]
 
 _IGNORE: Final = "modelgate.dev/ignore"
 _WHY: Final = "# because: "
-_FIX_ALL: Final = types.CodeActionKind.SourceFixAll
+FIX_ALL: Final = f"{types.CodeActionKind.SourceFixAll.value}.modelgate"
+"""The kind of the action that repairs a file: editors ask for it when they save."""
 
 
 def actions(
@@ -33,18 +34,18 @@ def actions(
     only = params.context.only
     start, end = (lines.yaml_line(lines.offset(place)) for place in (params.range.start, params.range.end))
     offered = list[types.CodeAction]()
-    if _wants(only, types.CodeActionKind.QuickFix):
+    if _wants(only, types.CodeActionKind.QuickFix.value):
         offered += _repairs(uri, source, workspace, lines, range(start, end + 1))
         for verdict in workspace.verdicts(source)[: len(file.documents)]:
             offered += _ignoring(uri, verdict, workspace, lines, range(start, end + 1))
-    if only and _wants(only, _FIX_ALL):
+    if only and _wants(only, FIX_ALL):
         offered += _all_repairs(uri, source, workspace, lines)
     return offered
 
 
-def _wants(only: Sequence[types.CodeActionKind | str] | None, kind: types.CodeActionKind) -> bool:
+def _wants(only: Sequence[types.CodeActionKind | str] | None, kind: str) -> bool:
     """Whether an editor asks for a kind of actions: by its name, or by the beginning of it."""
-    return not only or any(kind.value == wanted or kind.value.startswith(f"{wanted}.") for wanted in map(_text, only))
+    return not only or any(f"{kind}.".startswith(f"{wanted}.") for wanted in map(_text, only))
 
 
 def _text(kind: types.CodeActionKind | str) -> str:
@@ -84,7 +85,7 @@ def _all_repairs(uri: str, source: str, workspace: Workspace, lines: TextLines) 
     if repair.done:
         change = types.TextEdit(lines.span(0, len(lines.text)), repair.text)
         edit = types.WorkspaceEdit({uri: [change]})
-        yield types.CodeAction("Repair all that is unambiguous", _FIX_ALL, edit=edit)
+        yield types.CodeAction("Repair all that is unambiguous", FIX_ALL, edit=edit)
 
 
 def _ignoring(

@@ -16,7 +16,7 @@ from pygls.protocol import LanguageServerProtocol
 from pygls.uris import from_fs_path, to_fs_path
 
 from webhook.admission.errors import ModelgateError
-from webhook.lsp.actions import actions
+from webhook.lsp.actions import FIX_ALL, actions
 from webhook.lsp.completion import completions
 from webhook.lsp.cursor import Cursor, cursor_in
 from webhook.lsp.diagnostics import diagnostics
@@ -273,7 +273,7 @@ def _register_texts(server: ManifestServer) -> None:
         fresh = server.fresh(params.text_document.uri)
         return completions(*fresh, params.position) if fresh else []
 
-    kinds = [types.CodeActionKind.QuickFix, types.CodeActionKind.SourceFixAll]
+    kinds = [types.CodeActionKind.QuickFix, FIX_ALL]
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=kinds))
     def acted(params: types.CodeActionParams) -> list[types.CodeAction]:

@@ -36,7 +36,7 @@ _LONGEST: Final = 253
 
 
 class _Held(NamedTuple):
-    """``hostname`` is None for a node without that label."""
+    """``hostname`` is "" where it is the name of the node, and None for a node without that label."""
 
     shape: NodeShape
     hostname: str | None
@@ -79,7 +79,7 @@ class NodeTable(Sequence[dict[str, Any]]):
 
     def nodes(self) -> Iterator[Node]:
         for name, (shape, hostname) in self._held.items():
-            labels = shape.labels if hostname is None else {**shape.labels, HOSTNAME: hostname}
+            labels = shape.labels if hostname is None else {**shape.labels, HOSTNAME: hostname or name}
             yield Node(name, shape, labels)
 
     def name_of(self, shape: NodeShape) -> str:
@@ -109,7 +109,7 @@ class Shapes:
     """Gives equal nodes one shape. It holds the shapes of all nodes that it was given until :meth:`keep` is called."""
 
     def __init__(self, *, rounded: bool = True) -> None:
-        self._rounded, self._shapes = rounded, dict[tuple[object, ...], NodeShape]()
+        self._rounded, self._held = rounded, dict[tuple[object, ...], _Held]()
 
     def held(self, node: Mapping[str, Any]) -> tuple[str, _Held]:
         """The name of a Node, "" if it has none, and what the table keeps of it."""
@@ -118,13 +118,15 @@ class Shapes:
         if not isinstance(name, str) or len(name) > _LONGEST:
             name = ""
         shape = NodeShape.of(node, apart=_APART if self._rounded else _HOSTNAMES, rounded=self._rounded)
-        shape = self._shapes.setdefault(shape.key, shape)
-        hostname = name if hostname == name else hostname  # one text in memory
-        return name, _Held(shape, hostname if isinstance(hostname, str) else None)
+        usual = self._held.setdefault(shape.key, _Held(shape, ""))
+        if hostname == name:
+            return name, usual  # one value for thousands of nodes
+        return name, _Held(usual.shape, hostname if isinstance(hostname, str) else None)
 
     def keep(self, shapes: Iterable[NodeShape]) -> None:
         """Forget all other shapes."""
-        self._shapes = {shape.key: shape for shape in shapes}
+        kept = set(shapes)
+        self._held = {key: held for key, held in self._held.items() if held.shape in kept}
 
 
 def _map(value: Any) -> Mapping[str, Any]:

@@ -24,7 +24,7 @@ from webhook.policy.policy import (
 )
 from webhook.policy.prepared import Functions, Prepared
 from webhook.policy.reads import FACTS, OBJECT, SELF, Keys, Reads, any_meet, is_above
-from webhook.policy.template import ChildRule, Frame, Source, TooManyError
+from webhook.policy.template import ChildRule, Frame, Merged, Source, TooManyError
 
 if TYPE_CHECKING:
     from webhook.policy.compile import compile_policy
@@ -51,6 +51,7 @@ __all__ = [
     "Functions",
     "Inputs",
     "Keys",
+    "Merged",
     "Open",
     "Path",
     "Place",

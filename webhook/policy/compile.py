@@ -22,7 +22,7 @@ from webhook.policy.problems import problem
 from webhook.policy.ranges import Range, in_force
 from webhook.policy.reads import OBJECT, STORED, Reads
 from webhook.policy.template import ChildRule, Entry, Fields
-from webhook.policy.templates import At, Compile, Templates, paths_of
+from webhook.policy.templates import At, Compile, Templates, of_facts, paths_of
 
 if TYPE_CHECKING:
     from webhook.policy.document import Child, Default, PolicyDocument, Validation, Variable
@@ -135,7 +135,11 @@ class _Compiler:
         fields = made if isinstance(made, Fields) else Fields((Entry("", made),))
         facts = frozenset(templates.facts)
         kind, api_version = child.object["kind"], child.object["apiVersion"]
-        return ChildRule(child.name, api_version, kind, when, each, fields, child.becomes, facts, paths_of([fields]))
+        copies, leaves = paths_of([fields]), tuple({leaf.path: leaf for leaf in of_facts(fields)}.values())
+        computed = tuple(templates.computed)
+        return ChildRule(
+            child.name, api_version, kind, when, each, fields, child.becomes, facts, copies, leaves, computed
+        )
 
     def _item(self, path: tuple[str, ...], at: tuple[str | int, ...]) -> Environment | None:
         """The environment of the items of a list; None, and a problem, if there is no list."""
@@ -143,15 +147,16 @@ class _Compiler:
         if root == OBJECT:
             node = self._schema_at(Path((*keys, "*")), at)
             return None if node is None else self.environments.at(Path((*keys, "*")))
-        schema = node_at({"properties": self.environments.facts}, (*keys, "*"))
-        if schema is None:
+        if node_at({"properties": self.environments.facts}, (*keys, "*")) is None:
             self._problem(at, f"no list {'.'.join(path)}; the facts of this kind are {', '.join(sorted(self.facts))}")
             return None
-        return self.root.with_schema("self", schema, type_name="self", whole_floats=True)
+        return self.environments.of_item(keys)
 
     def _references(self, document: PolicyDocument) -> Iterator[Reference]:
         for index, each in enumerate(document.spec.references):
-            self._schema_at(Path.parse(each.path), ("spec", "references", index, "path"))
+            for name in ("path", "labelsPath", "namespacePath"):
+                if path := getattr(each, name):
+                    self._schema_at(Path.parse(path), ("spec", "references", index, name))
             yield Reference.of(each)
 
     def _withdrawn(self, defaults: Sequence[Default]) -> Iterator[Withdrawn]:
@@ -249,7 +254,7 @@ class _Compiler:
                     rule.strict == "Deny",
                     rule.docs,
                     unseen,
-                    rule.explains is not None,
+                    rule.explains or "",
                     rule.operator or "",
                 )
 

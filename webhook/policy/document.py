@@ -31,6 +31,12 @@ def _single(text: str) -> str:
     return text
 
 
+def _values(text: str) -> str:
+    if not Path.parse(text).keys:
+        raise ValueError("must be the path of a field, such as spec.name or spec.names[*]")
+    return text
+
+
 def _range(text: str) -> str:
     Range.parse(text)
     return text
@@ -43,6 +49,8 @@ PathText = Annotated[str, TextSchema(check=_path)]
 PodType = Annotated[str, TextSchema(r"^(whole )?[A-Z][A-Za-z]+$")]
 """A type of Kubernetes' pods; ``whole``: no other object completes the value."""
 SinglePath = Annotated[str, TextSchema(check=_single)]
+ValuePath = Annotated[str, TextSchema(check=_values)]
+ObjectName = Annotated[str, TextSchema(r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$")]
 Identifier = Annotated[str, TextSchema(r"^[A-Za-z_][A-Za-z0-9_]*$", most=60)]
 Sentence = Annotated[str, TextSchema(least=1, strip=True)]
 RangeText = Annotated[str, TextSchema(strip=True, check=_range)]
@@ -79,12 +87,12 @@ _OF_TYPE = {"boolean": bool, "integer": int, "integers": int, "number": float, "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A value at a path of another object, and its type; ``strings`` and ``integers`` are lists. ``default`` stands for
-    what is absent.
+    """A value at a path of another object, and its type; ``strings`` and ``integers`` are lists, also of the values at
+    a path with ``[*]``. ``default`` stands for what is absent.
     """
 
     __pydantic_config__ = NO_OTHERS
-    path: SinglePath
+    path: ValuePath
     type: Literal["boolean", "integer", "integers", "number", "string", "strings"]
     default: bool | int | float | str | list[Number] | list[str] | None = None
 
@@ -95,30 +103,51 @@ class Member:
             isinstance(self.default, list) != self.type.endswith("s") or not {type(each) for each in values} <= wanted
         ):
             raise ValueError(f"default: {self.default!r} is not of type {self.type}")
+        if "[*]" in self.path and not self.type.endswith("s"):
+            raise ValueError(f"{self.path} has several values: use the type integers or strings")
+
+
+_OF_REFERENCES: Final = frozenset({"found", "name", "names", "missing", "count", "items"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
     """Another object, which the rules read as ``facts.<name>``: ``found``, the ``name`` of the object, and the
-    ``fields``. ``path`` is where the object has the other one's name; ``namespaced``: it is in the namespace of the
-    object. What is absent is "", 0, false or an empty list, or the ``default`` of the field.
-    ``by``: the others are those with the value at ``path`` in this field, without the object itself; the fields are
-    those of the first one, and ``names`` has the names of the first five. Where ``namespaced`` is false, they may be
-    anywhere.
+    ``fields``. What is absent is "", 0, false or an empty list, or the ``default`` of the field.
+
+    ``path`` is where the object has the other one's name, or with ``[*]`` several names; ``named`` are constant names.
+    ``by``: the others are those with a value at ``path`` in this field. ``labels`` and ``labelsPath``: those with all
+    of these labels, or of those at the path. Found so, the object itself does not count.
+    ``namespaced``: they are in the namespace of the object, or in the ``namespace``, or in that at ``namespacePath``.
+    Where it is false, the kind is one of the cluster; objects that are looked for may then be anywhere.
+    Where there may be several, ``items`` has each with its ``name``, ``found`` and fields, ``names`` the names (of
+    those that are looked for, the first five), ``missing`` those that do not exist, and ``count`` how many exist.
     """
 
     __pydantic_config__ = NO_OTHERS
     name: Identifier
     group: str = ""
     kind: Annotated[str, TextSchema(r"^[A-Z][A-Za-z0-9]*$")]
-    path: SinglePath
-    by: SinglePath | None = None
+    path: ValuePath | None = None
+    named: list[ObjectName] = field(default_factory=list)
+    by: ValuePath | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+    labelsPath: SinglePath | None = None  # noqa: N815 - the spelling of Kubernetes documents
     namespaced: Flag = True
+    namespace: Annotated[str, TextSchema(r"^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$")] = ""
+    namespacePath: SinglePath | None = None  # noqa: N815 - as above
     fields: dict[Identifier, Member] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if taken := sorted({"found", "name", "names"} & self.fields.keys()):
+        if taken := sorted(_OF_REFERENCES & self.fields.keys()):
             raise ValueError(f"fields.{taken[0]} has the name of what each reference has; use another name")
+        given = [name for name in ("path", "named", "labels", "labelsPath") if getattr(self, name)]
+        if len(given) != 1:
+            raise ValueError(f"set one of path, named, labels and labelsPath, not {' and '.join(given) or 'none'}")
+        if self.by is not None and self.path is None:
+            raise ValueError("by needs a path: where the object has the value")
+        if not self.namespaced and (self.namespace or self.namespacePath):
+            raise ValueError("a kind of the cluster is in no namespace: remove namespace and namespacePath")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +186,8 @@ class Default:
 class Validation:
     """A rule that must be true of every node at ``at``; the fields are those of ``x-kubernetes-validations``.
 
-    ``explains``: where the CRD's schema refuses the same field, the message becomes part of that cause.
+    ``explains: schema``: where the CRD's schema refuses the same field, the message becomes part of that cause. With
+    it, and with ``explains: children``, the message stands for what the API server says of a child, too.
     ``operator``: as for a :class:`Default`.
     ``at`` may be a list: the places where the same type stands. The first one in the schema gives ``self`` its type. A
     place whose schema lacks the node, or the field at ``fieldPath``, does not count, so that kinds can share the list.
@@ -183,7 +213,7 @@ class Validation:
     ] = "FieldValueInvalid"
     action: Literal["Deny", "Warn"] = "Deny"
     strict: Literal["Deny"] | None = None
-    explains: Literal["schema"] | None = None
+    explains: Literal["schema", "children"] | None = None
     operator: RangeText | None = None
     docs: Sentence
 

@@ -99,6 +99,13 @@ class Environments:
             environment = self._at.setdefault(path, replace(made, remake=partial(self.at, path)))
         return environment
 
+    def of_item(self, keys: tuple[str, ...]) -> Environment:
+        """The environment at the items of a list in the facts, such as ``("made", "components")``."""
+        node = node_at({"properties": self._inputs.facts}, (*keys, "*"))
+        assert node is not None  # the compiler has looked
+        made = self.at(None).with_schema("self", node, type_name="self", whole_floats=True)
+        return replace(made, remake=partial(self.of_item, keys))
+
     def _root(self) -> Environment:
         facts = {"type": "object", "properties": self._inputs.facts}
         return (

@@ -135,7 +135,7 @@ class ValidationRule:
     strict: bool
     docs: str
     unseen: Expression | None = None
-    explains: bool = False
+    explains: str = ""
     operator: str = ""
     transition: bool = field(init=False)
     referential: bool = field(init=False)
@@ -184,17 +184,15 @@ class ValidationRule:
 class Reference(NamedTuple):
     """Another object that rules read as a fact of this name; see :class:`webhook.policy.document.Reference`.
 
-    ``members`` are of the other object: name, path, type, and the default or None. ``by``: the field by which it is
-    looked for; empty for its name.
+    ``members`` are of the other object: name, path, type, and the default or None. ``looked`` are the parts of
+    :class:`webhook.facts.Looked`: how and where it is looked for.
     """
 
     name: str
     group: str
     kind: str
-    named_by: tuple[str, ...]
-    namespaced: bool
     members: tuple[tuple[str, tuple[str, ...], str, Any], ...]
-    by: tuple[str, ...] = ()
+    looked: tuple[Any, ...]
 
     @classmethod
     def of(cls, given: document.Reference) -> Reference:
@@ -208,8 +206,13 @@ class Reference(NamedTuple):
             )
             for name, each in given.fields.items()
         )
-        by = () if given.by is None else Path.parse(given.by).keys
-        return cls(given.name, given.group, given.kind, Path.parse(given.path).keys, given.namespaced, members, by)
+        named_by, by, labels_at, namespace_at = (
+            () if text is None else Path.parse(text).keys
+            for text in (given.path, given.by, given.labelsPath, given.namespacePath)
+        )
+        labels = tuple(sorted(given.labels.items()))
+        looked = named_by, tuple(given.named), by, labels_at, labels, given.namespaced, given.namespace, namespace_at
+        return cls(given.name, given.group, given.kind, members, looked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -75,6 +75,9 @@ class Prepared:
         for rule in self.policy.validations:
             for text in rule.texts:
                 text.program.make()
+        for child in self.policy.children:
+            for expression in child.expressions:
+                expression.program.make()
         self.prepare()  # which drops the trees
 
     def prepare_if_due(self) -> None:

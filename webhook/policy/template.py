@@ -6,15 +6,17 @@ the object keeps its place exactly; what an expression computes comes from the f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from webhook.cel import CelError
 from webhook.cel.values import Duration, Opt, Timestamp, format_duration, format_timestamp
+from webhook.ground.fieldpath import field_keys
 from webhook.policy.expression import Expression
 from webhook.policy.path import MISSING
-from webhook.policy.reads import FACTS, OBJECT, SELF
+from webhook.policy.reads import FACTS, OBJECT, SELF, is_above
 
 Place: TypeAlias = tuple[str | int, ...]
 
@@ -40,11 +42,15 @@ class Scope(Protocol):
 
 
 class Frame(NamedTuple):
-    """Where a template is filled in: the scope of its policy, and the ``item`` of a loop, which is at ``at``."""
+    """Where a template is filled in: the scope of its policy, and the ``item`` of a loop, which is at ``at``.
+
+    ``alone``: without what the object itself writes, where a fact says what that would be.
+    """
 
     scope: Scope
     item: Any = MISSING
     at: Place = ()
+    alone: bool = False
 
     def root(self, name: str) -> Any:
         """The value that the first key of a path stands for."""
@@ -57,16 +63,41 @@ class Frame(NamedTuple):
         return (*self.at, *path[1:]) if path[:1] == (SELF,) else path
 
 
+class Merged(NamedTuple):
+    """What a fact says of a value in it that is a node of the object, merged with others: its member ``merged``.
+
+    ``at`` is the node, ``others`` names what it is merged with, and ``alone`` is the value without it; none if the
+    value is not whole. ``beside``: items of lists in the value, such as ``containers[0]``, that are not in the node's
+    list but at a key of the node.
+    """
+
+    at: Place
+    alone: Any = MISSING
+    beside: Mapping[str, str] = MappingProxyType({})
+    others: str = ""
+
+    @classmethod
+    def of(cls, holder: Any, member: str) -> Merged | None:
+        """Of a member of a fact, or of an item of one."""
+        told = holder.get("merged") if isinstance(holder, Mapping) else None
+        node = told.get(member) if isinstance(told, Mapping) else None
+        if node is None:
+            return None
+        return cls(
+            tuple(field_keys(node["at"])), node.get("alone", MISSING), node.get("beside", {}), node.get("with", "")
+        )
+
+
 class Source(NamedTuple):
     """Where a place in a child comes from: paths that begin with ``object`` or ``facts``.
 
-    ``exact``: the one path is just this place. ``over`` is the path of a node that is merged with others, and ``below``
-    are the keys in the merged value.
+    ``exact``: the one path is just this place. ``over`` is a node that is merged with others, and ``below`` are the
+    keys in the merged value.
     """
 
     paths: tuple[Place, ...] = ()
     exact: bool = False
-    over: Place = ()
+    over: Merged | None = None
     below: Place = ()
 
 
@@ -98,16 +129,27 @@ class Copied:
     other: Any = MISSING
 
     def build(self, frame: Frame) -> Any:
-        name, *keys = self.path
-        value = frame.root(name)
-        if name == FACTS:
-            value, keys = frame.scope.fact(keys[0]), keys[1:]
+        value, keys = self._root(frame)
+        if frame.alone and keys and (merged := Merged.of(value, keys[0])) is not None:
+            value, keys = merged.alone, keys[1:]
         for key in keys:
             value = value.get(key, MISSING) if isinstance(value, Mapping) else MISSING
         return self.other if value is MISSING or value is None else value
 
     def source(self, frame: Frame, keys: Place) -> Source:
-        return Source(((*frame.concrete(self.path), *keys),), exact=True)
+        paths = ((*frame.concrete(self.path), *keys),)
+        below, merged = self._root(frame)[1][1:], self.merged(frame)
+        return Source(paths, exact=True, over=merged, below=() if merged is None else (*below, *keys))
+
+    def merged(self, frame: Frame) -> Merged | None:
+        """The node of the object that is merged in the value, if a fact says so."""
+        value, keys = self._root(frame)
+        return Merged.of(value, keys[0]) if keys and self.path[0] != OBJECT else None
+
+    def _root(self, frame: Frame) -> tuple[Any, tuple[str, ...]]:
+        """The value in which the path begins, and the rest of the path."""
+        name, *keys = self.path
+        return (frame.scope.fact(keys[0]), tuple(keys[1:])) if name == FACTS else (frame.root(name), tuple(keys))
 
     def reads(self) -> Iterator[Place]:
         yield self.path
@@ -176,7 +218,7 @@ class Fields:
                 value = node.build(frame)
                 if isinstance(value, Mapping) and keys[0] in value:
                     source = node.source(frame, keys)
-                    return source._replace(over=(OBJECT, *over), below=keys) if over else source
+                    return source._replace(over=Merged(over), below=keys) if over else source
         return Source(tuple(dict.fromkeys(map(frame.concrete, self.reads()))))
 
     def reads(self) -> Iterator[Place]:
@@ -206,12 +248,13 @@ class Each:
             raise TooManyError(f"{'.'.join(self.items.path)} has {len(items):,} items; a child has at most {MOST:,}")
         at = frame.concrete(self.items.path)
         for index, item in enumerate(items):
-            yield Frame(frame.scope, item, (*at, index))
+            yield Frame(frame.scope, item, (*at, index), frame.alone)
 
-    def made(self, frame: Frame) -> Iterator[tuple[Frame, Any]]:
-        for each in self.frames(frame):
-            if (value := self.node.build(each)) is not MISSING:
-                yield each, value
+    def made(self, frame: Frame) -> Iterator[Any]:
+        yield from (value for each in self.frames(frame) if (value := self.node.build(each)) is not MISSING)
+
+    def made_frames(self, frame: Frame) -> list[Frame]:
+        return [each for each in self.frames(frame) if _is_made(self.node, each)]
 
     def reads(self) -> Iterator[Place]:
         yield self.items.path
@@ -234,14 +277,25 @@ class Items:
     elements: tuple[Node | Each | All, ...]
 
     def build(self, frame: Frame) -> Any:
-        return [value for element in self.elements for value, _ in _made(element, frame)]
+        return [value for element in self.elements for value in _made(element, frame)]
 
     def source(self, frame: Frame, keys: Place) -> Source:
-        if keys and isinstance(keys[0], int):
-            sources = (source for element in self.elements for _, source in _made(element, frame))
-            for index, (node, within, place) in enumerate(sources):
-                if index == keys[0]:
-                    return node.source(within, (*place, *keys[1:]))
+        first = keys[0] if keys else -1
+        left, below = (first, keys[1:]) if isinstance(first, int) else (-1, keys)
+        for element in self.elements if left >= 0 else ():  # each item of a long list may have a fault: build none
+            if isinstance(element, All):
+                values = element.items.build(frame)
+                count = len(values) if isinstance(values, list | tuple) else 0
+                if left < count:
+                    return element.items.source(frame, (left, *below))
+            elif isinstance(element, Each):
+                frames = element.made_frames(frame)
+                count = len(frames)
+                if left < count:
+                    return element.node.source(frames[left], below)
+            elif (count := int(_is_made(element, frame))) and not left:
+                return element.source(frame, below)
+            left -= count
         return Source(tuple(dict.fromkeys(map(frame.concrete, self.reads()))))
 
     def reads(self) -> Iterator[Place]:
@@ -252,16 +306,22 @@ class Items:
 Node: TypeAlias = Leaf | Fields | Items
 
 
-def _made(element: Node | Each | All, frame: Frame) -> Iterator[tuple[Any, tuple[Node, Frame, Place]]]:
-    """The items that an element of a list makes, each with its node, the frame of this, and the keys within it."""
+def _made(element: Node | Each | All, frame: Frame) -> Iterator[Any]:
+    """The items that an element of a list makes."""
     if isinstance(element, Each):
-        yield from ((value, (element.node, each, ())) for each, value in element.made(frame))
+        yield from element.made(frame)
     elif isinstance(element, All):
         values = element.items.build(frame)
-        if isinstance(values, list | tuple):
-            yield from ((value, (element.items, frame, (index,))) for index, value in enumerate(values))
+        yield from values if isinstance(values, list | tuple) else ()
     elif (value := element.build(frame)) is not MISSING:
-        yield value, (element, frame, ())
+        yield value
+
+
+def _is_made(node: Node, frame: Frame) -> bool:
+    """Whether a node has a value, which is not built for it if it is a map or a list."""
+    if isinstance(node, Fields):
+        return node.when is None or node.when.build(frame) is True
+    return isinstance(node, Items) or node.build(frame) is not MISSING
 
 
 def _plain(value: Any) -> Any:
@@ -293,7 +353,7 @@ class ChildRule:
     """How one child, or one for each item of a list, is made; see :class:`webhook.policy.document.Child`.
 
     ``facts`` are those that it reads, directly or through variables. ``copies`` are the paths of the object whose
-    values are in it as they are.
+    values are in it as they are, ``leaves`` what is copied from facts, and ``expressions`` all that are evaluated.
     """
 
     name: str
@@ -305,6 +365,15 @@ class ChildRule:
     becomes: str
     facts: frozenset[str]
     copies: frozenset[tuple[str, ...]]
+    leaves: tuple[Copied, ...] = ()
+    expressions: tuple[Expression, ...] = ()
+
+    def needs(self, absent: Collection[Place]) -> bool:
+        """Whether it reads a field of the object that the definition does not have."""
+        leaves = [each for each in (self.when, self.each) if each is not None]
+        reads = (path for node in (self.object, *leaves) for path in node.reads())
+        of_object = {path[1:] for path in reads if path[0] == OBJECT}
+        return any(is_above(field, path) for field in absent for path in of_object)
 
     def frames(self, scope: Scope) -> Iterator[Frame]:
         """Where it is filled in, once for each child.

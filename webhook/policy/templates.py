@@ -43,6 +43,7 @@ class Templates:
     def __init__(self, tools: Compile) -> None:
         self._tools = tools
         self.facts: set[str] = set()
+        self.computed: list[Expression] = []
 
     def node(self, value: Any, env: Environment, at: At) -> Node:
         """A node of a template, as it is written."""
@@ -83,6 +84,7 @@ class Templates:
             return Copied(path, other)
         reads = Reads.of([tree], trees, _ROOTS)
         expression.program.drop_tree()
+        self.computed.append(expression)
         return Computed(expression, tuple(sorted(reads.values | reads.tests)))
 
     def _fields(self, value: Mapping[str, Any], env: Environment, at: At) -> Node:
@@ -101,7 +103,8 @@ class Templates:
             self._tools.problem((*at, OVER), f"says what {ALL} is merged over; add {ALL}")
         for key, item in value.items():
             if key == ALL:
-                yield Entry("", self._all(item, env, (*at, ALL)), self._over(over, (*at, OVER)))
+                for each in item if isinstance(item, list) else (item,):
+                    yield Entry("", self._all(each, env, (*at, ALL)), self._over(over, (*at, OVER)))
             elif not key.startswith("$"):
                 yield Entry(key, self.node(item, env, (*at, key)))
 
@@ -238,6 +241,21 @@ def paths_of(nodes: Iterable[Node]) -> frozenset[tuple[str, ...]]:
     return frozenset(path for node in nodes for path in _copies(node))
 
 
+def of_facts(node: Node | Each | All) -> Iterator[Copied]:
+    """The leaves that copy a value of a fact, or of the item of a loop, except those of lists."""
+    match node:
+        case Copied() if node.path[0] != OBJECT:
+            yield node
+        case Fields():
+            for entry in node.entries:
+                yield from of_facts(entry.node)
+        case Items():
+            for element in node.elements:
+                yield from of_facts(element)
+        case All():
+            yield from of_facts(node.items)
+
+
 def _copies(node: Node | Each | All) -> Iterator[tuple[str, ...]]:
     match node:
         case Copied() if node.path[0] == OBJECT:
@@ -245,8 +263,7 @@ def _copies(node: Node | Each | All) -> Iterator[tuple[str, ...]]:
         case Fields():
             for entry in node.entries:
                 yield from _copies(entry.node)
-                if entry.over:  # the map is in what is merged
-                    yield entry.over
+                yield from [entry.over] if entry.over else []
         case Items():
             for element in node.elements:
                 yield from _copies(element)

@@ -14,7 +14,7 @@ from reconciler.guard import trimmed
 from reconciler.projection import Controller, Observed, Projection
 from reconciler.projections import kinds
 from reconciler.projections.aim.parts import status_of
-from reconciler.projections.objects import given, job_state, new, short
+from reconciler.projections.objects import job_state, new, short
 from reconciler.resource import kind_of
 from reconciler.say.conditions import Condition
 from webhook.cluster.view import ClusterView, Kind
@@ -40,8 +40,8 @@ def controllers() -> list[Controller]:
 
 def project_model_cache(cache: dict[str, Any], observed: Observed) -> Projection:
     """The volume, the Job that fills it, and how far they are."""
-    namespace, name, view = cache["metadata"]["namespace"], cache["metadata"]["name"], observed.view
-    claim_name, job_name = short(f"{name}-cache"), short(f"{name}-cache-download")
+    namespace, view, made = cache["metadata"]["namespace"], observed.view, observed.made(cache)
+    claim_name, job_name = (made[each]["metadata"]["name"] for each in ("claim", "download"))
     phase = _phase(view.get(VOLUME, namespace, claim_name))
     job = job_state(view.get(JOB, namespace, job_name))
     was_available = (cache.get("status") or {}).get("status") == "Available"
@@ -51,10 +51,8 @@ def project_model_cache(cache: dict[str, Any], observed: Observed) -> Projection
     conditions = [*_storage(phase), *_progress(phase, job, ready=ready, creatable=creatable)]
     summary = _summary(job, conditions, ready=ready)
     status = status_of(cache, summary, conditions, observed, persistentVolumeClaim=claim_name if phase else "")
-    children = [_volume(cache, claim_name)]
-    if job or (creatable and not ready):
-        children.append(_job(cache, job_name, claim_name))
-    return Projection(status, tuple(children))
+    downloads = job or (creatable and not ready)
+    return Projection(status, (made["claim"], made["download"]) if downloads else (made["claim"],))
 
 
 def _phase(claim: dict[str, Any] | None) -> str:
@@ -100,39 +98,6 @@ def _progress(phase: str, job: str, *, ready: bool, creatable: bool) -> Iterator
 def _summary(job: str, conditions: list[Condition], *, ready: bool) -> str:
     progressing = any(each.type == "Progressing" and each.status for each in conditions)
     return "Failed" if job == "failed" else "Available" if ready else "Progressing" if progressing else "Pending"
-
-
-def _volume(cache: dict[str, Any], name: str) -> dict[str, Any]:
-    spec = cache["spec"]
-    request = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": spec["size"]}}}
-    return new(kinds.VOLUMES, {"name": name}, spec={**request, **given(storageClassName=spec.get("storageClassName"))})
-
-
-def _job(cache: dict[str, Any], name: str, claim: str) -> dict[str, Any]:
-    """The Job that runs KServe's storage initializer."""
-    spec = cache["spec"]
-    env = {"HF_HUB_DISABLE_XET": "1", "HF_HOME": "/cache/.hf", "UMASK": "0022"}
-    own = {each["name"] for each in spec.get("env") or ()}
-    container = {
-        "name": "download",
-        "image": spec["modelDownloadImage"],
-        "args": [spec["sourceUri"], "/cache"],
-        "env": [*(spec.get("env") or ()), *({"name": k, "value": v} for k, v in env.items() if k not in own)],
-        "volumeMounts": [{"name": "cache", "mountPath": "/cache"}, {"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
-    }
-    pod = {
-        "restartPolicy": "Never",
-        "securityContext": {"runAsNonRoot": True, "runAsUser": 1000, "runAsGroup": 1000, "fsGroup": 1000},
-        "containers": [container],
-        "volumes": [
-            {"name": "cache", "persistentVolumeClaim": {"claimName": claim}},
-            {"name": "tmp", "emptyDir": {"sizeLimit": "500Mi"}},
-        ],
-        **given(imagePullSecrets=spec.get("imagePullSecrets")),
-    }
-    job = {"backoffLimit": 2, "ttlSecondsAfterFinished": 600, "template": {"spec": pod}}
-    return new(kinds.JOBS, {"name": name}, spec=job)
 
 
 def project_template_cache(cache: dict[str, Any], observed: Observed) -> Projection:

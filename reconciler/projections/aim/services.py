@@ -15,11 +15,19 @@ from typing import Any, Final
 from reconciler.projection import Controller, Observed, Projection
 from reconciler.projections import kinds
 from reconciler.projections.aim.parts import DOMAIN, missing, reference, status_of
-from reconciler.projections.aim.runtime import http_route, inference_service, name_of_service
 from reconciler.projections.objects import child_of, condition_of, new
 from reconciler.resource import kind_of
 from reconciler.say.conditions import Condition
-from webhook.facts.aim import DEFAULT_CONFIG, Resolved, resolve_service, rivals, route_of, same, template_cache
+from webhook.facts.aim import (
+    DEFAULT_CONFIG,
+    Resolved,
+    predictor_of,
+    resolve_service,
+    rivals,
+    route_of,
+    same,
+    template_cache,
+)
 from webhook.facts.nodes import Referent
 from webhook.facts.settings import Settings
 
@@ -70,7 +78,7 @@ def project(service: dict[str, Any], observed: Observed, settings: Settings) -> 
     """Status and children of a service that has passed the gate."""
     resolved = resolve_service(service, observed.view, choose=settings.aim_auto_selection)
     route = _route(service, resolved, observed)
-    runs = child_of(service, observed.view, kinds.INFERENCE_SERVICES, name_of_service(service))
+    runs = child_of(service, observed.view, kinds.INFERENCE_SERVICES, predictor_of(service))
     state = _unresolved(service, resolved, observed) or _running(runs, resolved, route, observed)
     status = status_of(
         service,
@@ -82,7 +90,7 @@ def project(service: dict[str, Any], observed: Observed, settings: Settings) -> 
         resolvedRuntimeConfig=reference(resolved.config),
         routing={"path": route.path} if route.path else {},
     )
-    children = list(_children(service, resolved, route))
+    children = list(_children(service, resolved, route, observed))
     keep = frozenset(() if children else map(kind_of, (kinds.INFERENCE_SERVICES, kinds.ROUTES)))
     shared = tuple(_derived(service, resolved, observed, settings))
     return Projection(status, tuple(children), keep=keep, shared=shared)
@@ -235,15 +243,18 @@ def _template(service: dict[str, Any], resolved: Resolved) -> dict[str, Any]:
     return {"name": name, "kind": kinds.TEMPLATES.kind, "scope": "Unknown"} if name else {}
 
 
-def _children(service: dict[str, Any], resolved: Resolved, route: Route) -> Iterator[dict[str, Any]]:
+def _children(
+    service: dict[str, Any], resolved: Resolved, route: Route, observed: Observed
+) -> Iterator[dict[str, Any]]:
     """The InferenceService and its route, as soon as the template can be used; the route may be impossible."""
     template = resolved.template.template
     configured = resolved.config is not None or resolved.config_name == DEFAULT_CONFIG
     if template is None or resolved.image is None or not configured or _not_available(template, "") is not None:
         return
-    yield inference_service(service, template, resolved)
-    if resolved.routing.enabled and (not route.broken or route.reason == "DependencyMissing"):
-        yield http_route(service, template, resolved, route.path)
+    made = observed.made(service)
+    yield made["inferenceservice"]
+    if "route" in made and (not route.broken or route.reason == "DependencyMissing"):
+        yield made["route"]
 
 
 def _derived(

@@ -14,8 +14,8 @@ from typing import Any, Final
 from reconciler.projection import Controller, Happening, Observed, Projection
 from reconciler.projections import kinds
 from reconciler.projections.aim.discovery import Discovery, Logs, discovery_job, read
-from reconciler.projections.aim.parts import DOMAIN, missing, reference, secrets, status_of, system_labels
-from reconciler.projections.objects import condition_of, given, job_state, label, mine, new, news
+from reconciler.projections.aim.parts import missing, reference, status_of
+from reconciler.projections.objects import condition_of, job_state, mine, news
 from reconciler.resource import kind_of
 from reconciler.say.conditions import Condition
 from webhook.cluster import APIResource
@@ -98,7 +98,7 @@ def project(template: dict[str, Any], observed: Observed, settings: Settings) ->
         children.append(discovery_job(template, world.image, world.config, world.where))
     keep = frozenset[Any]()
     if state.status == "Available" and world.image is not None:
-        children.append(_runtime({**template, "status": status}, world.image, world.config))
+        children.append(observed.made({**template, "status": status})["runtime"])
     elif _is_known(template):
         keep = frozenset({kind_of(runtime)})  # services run by it
     wait = READ_AGAIN if observed.measured and observed.measured.transient else None
@@ -208,30 +208,3 @@ def _events(template: dict[str, Any], state: State) -> tuple[Happening, ...]:
     if state.found is not None:
         return (Happening("Normal", "DiscoverySucceeded", f"{len(state.found.sources)} models"),)
     return ()
-
-
-def _runtime(template: dict[str, Any], image: Referent, config: Referent | None) -> dict[str, Any]:
-    """The runtime of KServe that runs the image; it downloads its model by itself."""
-    status = template["status"]
-    sources = status.get("modelSources") or [{}]
-    model = sources[0].get("name") or template["spec"]["aimImageName"]
-    gpus = ((status.get("profile") or {}).get("metadata") or {}).get("gpu_count") or 0
-    asked = {"amd.com/gpu": str(gpus)}
-    container = {
-        "name": "kserve-container",
-        "image": image.spec["image"],
-        "env": [{"name": "AIM_MODEL_ID", "value": model}, {"name": "VLLM_ENABLE_METRICS", "value": "true"}],
-        "ports": [{"name": "http", "containerPort": 8000, "protocol": "TCP"}],
-        "volumeMounts": [{"name": "dshm", "mountPath": "/dev/shm"}],  # noqa: S108  (the container's)
-        **({"resources": {"requests": asked, "limits": asked}} if gpus else {}),
-    }
-    pulled = secrets(template["spec"].get("imagePullSecrets"), config.spec.get("imagePullSecrets") if config else ())
-    labels = system_labels("aim-runtime", "serving-runtime") | {f"{DOMAIN}/model-id": label(model)}
-    spec = {
-        "supportedModelFormats": [{"name": "aim", "version": "1"}],
-        "storageHelper": {"disabled": True},
-        "containers": [container],
-        "volumes": [{"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}],
-        **given(imagePullSecrets=pulled),
-    }
-    return new(_runtimes(template["kind"]), {"name": template["metadata"]["name"], "labels": labels}, spec=spec)

@@ -15,13 +15,13 @@ from typing import Any, Final
 from reconciler.guard import trimmed
 from reconciler.projection import Controller, Happening, Observed, Projection
 from reconciler.projections import kinds
-from reconciler.projections.objects import LABEL, child_of, condition_of, given, job_state, named, new, on_nodes
+from reconciler.projections.objects import child_of, condition_of, given, job_state, named, new, on_nodes
 from reconciler.projections.ome.results import Results, Unsupported, storage_flags
 from reconciler.resource import kind_of
 from reconciler.say.conditions import timestamp
 from webhook.admission import one_line
 from webhook.cluster.view import ClusterView
-from webhook.facts.ome import find_model, find_runtime
+from webhook.facts.ome import find_model, find_runtime, ready_label
 from webhook.facts.settings import Settings
 
 CONFIG_MAP: Final = kind_of(kinds.CONFIG_MAPS)
@@ -134,9 +134,7 @@ def _with_model(service: dict[str, Any], view: ClusterView, flags: tuple[str, ..
     path = (model.spec.get("storage") or {}).get("path") if model is not None else ""
     if model is None or not path:
         return Target(flags)
-    name = f"{'clusterbasemodel' if model.cluster_scoped else f'{namespace}.basemodel'}.{model.name}"
-    known = f"models.ome.io/{name}" if len(name) <= LABEL else ""  # OME hashes a longer one
-    return Target((*flags, "--model-tokenizer", path), path=path, label=known)
+    return Target((*flags, "--model-tokenizer", path), path=path, label=ready_label(model))
 
 
 def _served(service: dict[str, Any], view: ClusterView) -> str:

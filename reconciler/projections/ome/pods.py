@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from reconciler.projections.objects import LABEL, label, named
+from reconciler.projections.objects import label, named
 from reconciler.projections.ome.components import Component
-from webhook.facts.ome import MAIN, Referent
+from webhook.facts.ome import MAIN, Referent, expanded, ready_label
 
 _NOT_OF_POD: Final = frozenset(
     {
@@ -17,7 +17,6 @@ _NOT_OF_POD: Final = frozenset(
         *("runner", "leader", "worker", "size"),
     }
 )
-_PLACEHOLDER: Final = re.compile(r"\{\{\s*\.(Name|Namespace|Labels|Annotations)(?:\.([^\s}]+))?\s*\}\}")
 _GPU: Final = re.compile(r"(?:nvidia\.com|amd\.com)/gpu\Z")
 
 
@@ -28,11 +27,6 @@ class Context:
     service: dict[str, Any]
     model: Referent | None
     runtime: Referent | None
-
-    @property
-    def namespace(self) -> str:
-        namespace: str = self.service["metadata"]["namespace"]
-        return namespace
 
     @property
     def path(self) -> str:
@@ -70,7 +64,7 @@ def pod_template(component: Component, context: Context, part: str = "") -> dict
     runner = spec.get("runner")
     containers = [*([runner] if runner else []), *(pod.get("containers") or ())]
     main = {"name": MAIN, **containers[0]} if containers else {"name": MAIN}
-    main = _expanded(_told(main, component, context, probed=part != "worker"), context)
+    main = expanded(_told(main, component, context, probed=part != "worker"), context.service)
     pod["containers"] = [main, *containers[1:]]
     if context.path and component.role != "router":
         _mount(pod, main, context)
@@ -115,26 +109,7 @@ def _mount(pod: dict[str, Any], main: dict[str, Any], context: Context) -> None:
         pod["volumes"] = [*volumes, {"name": name, "hostPath": {"path": context.path}}]
     if all(each["mountPath"] != context.path for each in mounts):
         main["volumeMounts"] = [*mounts, {"name": name, "mountPath": context.path, "readOnly": True}]
-    key = f"{'clusterbasemodel' if model.cluster_scoped else f'{context.namespace}.basemodel'}.{model.name}"
-    if len(key) <= LABEL:  # OME hashes a longer one
-        pod["nodeSelector"] = {**(pod.get("nodeSelector") or {}), f"models.ome.io/{key}": "Ready"}
-
-
-def _expanded(value: Any, context: Context) -> Any:
-    """The container with ``{{.Name}}`` and other placeholders replaced."""
-    if isinstance(value, dict):
-        return {key: _expanded(each, context) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_expanded(each, context) for each in value]
-    return _PLACEHOLDER.sub(lambda match: _named(match, context), value) if isinstance(value, str) else value
-
-
-def _named(match: re.Match[str], context: Context) -> str:
-    metadata = context.service["metadata"]
-    found = metadata.get(match[1].lower())
-    if match[1] in {"Labels", "Annotations"}:
-        return str((found or {}).get(match[2] or "", ""))
-    return str(found)
+    pod["nodeSelector"] = {**(pod.get("nodeSelector") or {}), ready_label(model): "Ready"}
 
 
 def _kept(annotations: dict[str, str] | None) -> dict[str, str]:

@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reconciler.projection import Observed
 from reconciler.projections import aim, kinds
 from reconciler.projections.aim import discovery, images, services, templates
 from reconciler.resource import Kind, kind_of
 from reconciler.say.conditions import find
 from reconciler.writer import ApiError
-from tests.reconciler.models import NOW
-from tests.reconciler.world import Gate, World, rules
+from tests.reconciler.world import Gate, World, observed, rules
 from webhook.cluster.view import MemoryView
 from webhook.facts.nodes import Referent
 from webhook.facts.settings import DEFAULT_SETTINGS
@@ -89,7 +87,7 @@ def absent(row):
 
 
 def observed_of(row, objects, measured=None):
-    return Observed(NOW, MemoryView(objects), measured, absent(row), str(row.get("refused", "")))
+    return observed(MemoryView(objects), measured=measured, absent=absent(row), refused=str(row.get("refused", "")))
 
 
 def conditions(projection):
@@ -130,7 +128,7 @@ def test_a_service(row):
 
 
 def children_of(obj, *objects):
-    projection = services.project(obj, Observed(NOW, MemoryView([image(), template(), *objects])), DEFAULT_SETTINGS)
+    projection = services.project(obj, observed(MemoryView([image(), template(), *objects])), DEFAULT_SETTINGS)
     return {each["kind"]: each for each in projection.children}
 
 
@@ -197,16 +195,16 @@ def test_names_of_children_fit_whatever_the_name_of_the_service(length):
 def test_a_derived_template_is_shared_changed_by_one_and_left_alone_by_two_that_differ():
     wishes = {"metric": "latency"}
     obj = service(overrides=wishes, env=[{"name": "A"}])
-    (made,) = services.project(obj, Observed(NOW, MemoryView([image(), template()])), DEFAULT_SETTINGS).shared
+    (made,) = services.project(obj, observed(MemoryView([image(), template()])), DEFAULT_SETTINGS).shared
     assert made["metadata"]["labels"] == {"aim.silogen.ai/derived-template": "true"}
     assert (made["spec"]["metric"], made["spec"]["env"]) == ("latency", [{"name": "A"}])
     older = {**made, "metadata": {**made["metadata"], "uid": "u"}, "spec": {**made["spec"], "env": [{"name": "B"}]}}
     around = [image(), template(), older, obj]
-    (changed,) = services.project(obj, Observed(NOW, MemoryView(around)), DEFAULT_SETTINGS).shared
+    (changed,) = services.project(obj, observed(MemoryView(around)), DEFAULT_SETTINGS).shared
     assert changed["spec"] == made["spec"]
     rival = service(overrides=wishes, env=[{"name": "C"}])
     rival["metadata"]["name"] = "rival"
-    assert services.project(obj, Observed(NOW, MemoryView([*around, rival])), DEFAULT_SETTINGS).shared == ()
+    assert services.project(obj, observed(MemoryView([*around, rival])), DEFAULT_SETTINGS).shared == ()
 
 
 @pytest.mark.parametrize(
@@ -223,13 +221,13 @@ def test_a_template_is_selected_where_the_settings_say_so(templates_, status, re
     ready["spec"] = {key: value for key, value in ready["spec"].items() if key != "defaultServiceTemplate"}
     around = [ready, *(template(each, name=f"t{number}") for number, each in enumerate(templates_))]
     choosing = replace(DEFAULT_SETTINGS, aim_auto_selection=True)
-    projection = services.project(service(), Observed(NOW, MemoryView(around)), choosing)
+    projection = services.project(service(), observed(MemoryView(around)), choosing)
     assert (projection.status["status"], conditions(projection)["Progressing"][1]) == (status, reason)
 
 
 def job_of(obj, around, state):
     """The discovery Job that a template wants, in a state."""
-    first = templates.project(obj, Observed(NOW, MemoryView(around)), DEFAULT_SETTINGS)
+    first = templates.project(obj, observed(MemoryView(around)), DEFAULT_SETTINGS)
     wanted = next(each for each in first.children if each["kind"] == "Job")
     reference = {"kind": obj["kind"], "uid": obj["metadata"]["uid"], "controller": True}
     metadata = {**wanted["metadata"], "uid": "u-job", "ownerReferences": [reference]}

@@ -5,11 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reconciler.projection import Observed
 from reconciler.projections.aim.caches import controllers, project_model_cache, project_template_cache
 from reconciler.resource import APIResource, Kind
-from tests.reconciler.models import NOW
-from tests.reconciler.world import Gate, World, rules
+from tests.reconciler.world import Gate, World, observed, rules
 from webhook.cluster.view import MemoryView
 
 CASES = yaml.safe_load((Path(__file__).parents[1] / "cases" / "aim_caches.yaml").read_text())
@@ -48,7 +46,7 @@ def test_a_model_cache(row):
     storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "shared"}}
     objects.append({**storage, "volumeBindingMode": row.get("binding", "Immediate")})
     obj = cache(status=row.get("before", ""), storageClassName="shared")
-    projection = project_model_cache(obj, Observed(NOW, MemoryView(objects)))
+    projection = project_model_cache(obj, observed(MemoryView(objects)))
     assert projection.status["status"] == row["status"]
     assert conditions(projection).items() >= row["says"].items()
     kinds = {"PersistentVolumeClaim": "claim", "Job": "job"}
@@ -65,9 +63,7 @@ def test_the_default_class_counts_where_none_is_named():
         "volumeBindingMode": "WaitForFirstConsumer",
     }
     claim = named("c-cache", "v1", "PersistentVolumeClaim", status={"phase": "Pending"})
-    kinds = [
-        each["kind"] for each in project_model_cache(cache(), Observed(NOW, MemoryView([default, claim]))).children
-    ]
+    kinds = [each["kind"] for each in project_model_cache(cache(), observed(MemoryView([default, claim]))).children]
     assert kinds == ["PersistentVolumeClaim", "Job"]
 
 
@@ -75,7 +71,7 @@ def test_the_job_downloads_the_source_into_the_volume_with_the_users_variables()
     env = [{"name": "UMASK", "value": "0077"}, {"name": "HF_TOKEN", "value": "t"}]
     obj = cache(env=env, imagePullSecrets=[{"name": "s"}])
     claim = named("c-cache", "v1", "PersistentVolumeClaim", status={"phase": "Bound"})
-    volume, job = project_model_cache(obj, Observed(NOW, MemoryView([claim]))).children
+    volume, job = project_model_cache(obj, observed(MemoryView([claim]))).children
     assert volume["spec"] == {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "20Gi"}}}
     pod = job["spec"]["template"]["spec"]
     (container,) = pod["containers"]
@@ -90,7 +86,7 @@ def test_the_job_downloads_the_source_into_the_volume_with_the_users_variables()
 @pytest.mark.parametrize("length", [40, 57, 63, 253])
 def test_names_of_children_have_at_most_63_characters(length):
     claim = named(f"{'x' * length}-cache"[:63].strip("-"), "v1", "PersistentVolumeClaim", status={"phase": "Bound"})
-    for child in project_model_cache(cache("x" * length), Observed(NOW, MemoryView([claim]))).children:
+    for child in project_model_cache(cache("x" * length), observed(MemoryView([claim]))).children:
         assert 0 < len(child["metadata"]["name"]) <= 63
 
 
@@ -109,7 +105,7 @@ def test_a_template_cache(row):
     objects = [] if row.get("template") is False else [template(*names)]
     states = zip(names, row.get("caches", ()), strict=True)
     objects += [cache(f"of-{name}", state, sourceUri=f"hf://a/{name}") for name, state in states if state]
-    projection = project_template_cache(template_cache(), Observed(NOW, MemoryView(objects)))
+    projection = project_template_cache(template_cache(), observed(MemoryView(objects)))
     assert projection.status["status"] == row["status"]
     assert conditions(projection).items() >= row["says"].items()
     assert [each["metadata"]["name"] for each in projection.children] == row.get("created", [])
@@ -118,8 +114,8 @@ def test_a_template_cache(row):
 def test_the_best_cache_of_a_source_counts_if_its_storage_class_fits():
     slow, fast = cache("slow", "Failed", sourceUri="hf://a/a"), cache("fast", "Available", sourceUri="hf://a/a")
     both = [template("a"), slow, fast]
-    assert project_template_cache(template_cache(), Observed(NOW, MemoryView(both))).status["status"] == "Available"
-    other = project_template_cache(template_cache(storageClassName="ssd"), Observed(NOW, MemoryView(both)))
+    assert project_template_cache(template_cache(), observed(MemoryView(both))).status["status"] == "Available"
+    other = project_template_cache(template_cache(storageClassName="ssd"), observed(MemoryView(both)))
     assert other.status["status"] == "Pending"
     (child,) = other.children
     assert child["spec"] == {"sourceUri": "hf://a/a", "size": "1Gi", "storageClassName": "ssd"}

@@ -125,7 +125,9 @@ def test_an_engine_is_the_runtimes_with_what_the_service_says_and_its_model():
     pod = made["template"]["spec"]
     (container,) = pod["containers"]
     assert container["image"] == "r/engine:1"
-    assert container["args"] == ["--model", "$(MODEL_PATH)", "--name=i.default-blue", "--more"]
+    assert container["args"] == ["--more"]
+    plain = children(service())["Deployment i-engine"]["spec"]["template"]["spec"]["containers"][0]
+    assert plain["args"] == ["--model", "$(MODEL_PATH)", "--name=i.default-blue"]
     assert {each["name"]: each["value"] for each in container["env"]} == {
         "A": "runtime",
         "B": "service",
@@ -229,7 +231,7 @@ def test_a_runtime_with_containers_at_its_top_is_an_engine():
     ("below", "above", "result"),
     [
         ({"a": 1, "b": {"c": 1}}, {"b": {"d": 2}}, {"a": 1, "b": {"c": 1, "d": 2}}),
-        ({"args": ["a"]}, {"args": ["b"]}, {"args": ["a", "b"]}),
+        ({"args": ["a"]}, {"args": ["b"]}, {"args": ["b"]}),
         ({"command": ["a"]}, {"command": ["b"]}, {"command": ["b"]}),
         ({"tolerations": [{"key": "a"}]}, {"tolerations": []}, {"tolerations": [{"key": "a"}]}),
         (

@@ -18,6 +18,7 @@ from webhook.catalog import PACK, Catalog, Pack, built_in, names_of_children, na
 from webhook.cli import FINDINGS, GOOD, native
 from webhook.cli.cases import is_about
 from webhook.cli.output import say
+from webhook.cli.pack.children import child_problems
 from webhook.cli.pack.proofs import Placed, RuleKey, faults, placed, rules_of, rules_with_policies, unproved
 from webhook.cli.rule.repairs import Example, RepairError, run_example, said
 from webhook.cli.test import tables
@@ -73,13 +74,14 @@ def problems_of(api: str, cases: Sequence[Placed], loaded: Catalog) -> Iterator[
         yield Problem(places.get(key, str(pack.folder)), name, message)
     yield from _of_export(api, loaded, {code: place for (code, _), place in places.items()})
     yield from faults(cases, loaded)
+    yield from child_problems(api, cases, [*_policies(pack.folder)], loaded)
     yield from example_faults(cases, loaded)
 
 
 def _of_export(api: str, loaded: Catalog, places: Mapping[str, str]) -> Iterator[Problem]:
     """The rules that `modelgate export` must leave out, because the API server refuses their expressions."""
     kinds = (loaded.kinds[gvk] for gvk in loaded.kinds if loaded.uncompiled(gvk).api == api)
-    problems = {code: why for known in kinds for code, why in native.refused(known, Profile.STANDARD).items()}
+    problems = {code: why for kind in kinds for code, why in native.refused(kind, Profile.STANDARD).items()}
     for code, why in problems.items():
         yield Problem(places.get(code, api), code, f"cannot be exported, because the API server would refuse it: {why}")
 
@@ -119,11 +121,15 @@ def _of_settings(pack: Pack, loaded: Catalog, api: str) -> Iterator[Problem]:
 
 def _written(folder: Traversable) -> Iterator[tuple[str, RuleKey, str]]:
     """The rules of policies as they are written: the part of the document, the code with its range, and the place."""
+    for document in _policies(folder):
+        yield from _of_document(document.value.get("spec") or {}, document)
+
+
+def _policies(folder: Traversable) -> Iterator[documents.Document]:
     for file in entries(folder):
         if file.name.endswith((".yaml", ".json")) and file.name != PACK and file.is_file():
             name = str(file) if isinstance(file, Path) else file.name
-            for document in documents.parse(content_of(file).decode(), name):
-                yield from _of_document(document.value.get("spec") or {}, document)
+            yield from documents.parse(content_of(file).decode(), name)
 
 
 def _of_document(spec: Mapping[str, object], document: documents.Document) -> Iterator[tuple[str, RuleKey, str]]:

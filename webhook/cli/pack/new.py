@@ -7,41 +7,23 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from textwrap import shorten
 from typing import Any, Final
 
-import orjson
 import yaml
 
 from webhook import catalog
 from webhook.admission.errors import DocumentError, Problem
 from webhook.catalog import NO_PACK, KnownKind, Pack
 from webhook.cli import GOOD
-from webhook.cli.cases import Case, Expectation
+from webhook.cli.cases import Case
 from webhook.cli.cases import run as run_case
 from webhook.cli.output import say
-from webhook.ground.fieldpath import field_path
-from webhook.kubernetes import Place, pod_places
+from webhook.cli.pack.smallest import smallest_object, smallest_values
+from webhook.cli.pack.stubs import stubs
 from webhook.library.apiserver import read_definitions
-from webhook.schema import load_crd
 
-_END: Final = re.compile(r"(?<!\be\.g\.)(?<!\bi\.e\.)(?<=[.;])\s+")
-"""Between two sentences: a point within a number or a name ends none."""
-_CHECKABLE: Final = re.compile(
-    r"\b(must|required|at (?:most|least)|mutually exclusive|can ?not|can only|only if|only when|only one|not allowed"
-    r"|ignored|deprecated|no effect|defaults? to|one of|maximum|minimum|immutable|unless|need(?:s|ed)? to)\b",
-    re.IGNORECASE,
-)
-_DEFAULT: Final = re.compile(r"\bdefaults? to\b", re.IGNORECASE)
-"""What the schema fills in already, where it does."""
-_LONGEST: Final = 200
 _MOST: Final = 200
 """Stubs of one kind."""
-_ROOM: Final = 100_000
-"""Characters of the smallest object as JSON: it is an example for people to read."""
-_KUBERNETES: Final = frozenset({"status", "volumeClaimTemplate", "volumeClaimTemplates"})
-"""Fields that users do not write, or whose texts are Kubernetes' own."""
-
 Node = Mapping[str, Any]
 
 
@@ -57,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     for definition in found:
         for version in definition["spec"]["versions"]:
             schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-            _smallest_spec(schema, definition["metadata"]["name"])
+            smallest_values(schema, definition["metadata"]["name"])
     name = re.sub(r"[^a-z0-9-]", "-", groups[0].partition(".")[0])
     folder = options.into or Path(name)
     before = NO_PACK if options.force or not folder.is_dir() else Pack.of(folder, trusted=False)
@@ -74,7 +56,10 @@ def run(options: argparse.Namespace) -> int:
         there = sorted(folder / path for path in texts)
         raise DocumentError([Problem(str(each), "", "is there already; use --force to replace it") for each in there])
     loaded = catalog.load(folder)
-    cases = {Path("cases", f"{gvk.kind.lower()}.yaml"): _cases(known, loaded) for gvk, known in loaded.kinds.items()}
+    cases = dict[Path, str]()
+    for gvk, known in loaded.kinds.items():
+        path = Path("cases", f"{gvk.kind.lower()}.yaml")
+        cases[path] = f"{cases[path]}---\n{_cases(known, loaded)}" if path in cases else _cases(known, loaded)
     written += _write(folder, cases, force=options.force)
     for path in written:
         say(str(path))
@@ -102,10 +87,27 @@ def _first(folder: Path, letters: str) -> int:
 
 def _letters(name: str) -> str:
     """Two letters for codes that no built-in pack has: of the name, if possible."""
-    taken = {letters for pack in catalog.load().packs.values() for letters in pack.codes} | {"KP"}
+    taken = {letters for pack in catalog.load().packs.values() for letters in pack.codes} | {"KC", "KP"}
     own = [each for each in name.upper() if each.isalpha() and each.isascii()]
     pairs = itertools.chain(itertools.combinations(own, 2), itertools.product("XYZ", repeat=2))
     return next(each for each in map("".join, pairs) if each not in taken)
+
+
+_CHILDREN: Final = (
+    "  # The objects that the operator makes of this one, which are judged with it: see docs/policies.md.",
+    "  # children:",
+    "  # - name: deployment",
+    "  #   becomes: the Deployment is refused, and the object stays Pending",
+    "  #   object:",
+    "  #     apiVersion: apps/v1",
+    "  #     kind: Deployment",
+    '  #     metadata: {name: "${object.metadata.name}"}',
+    "  #     spec:",
+    '  #       selector: {matchLabels: {app: "${object.metadata.name}"}}',
+    "  #       template:",
+    '  #         metadata: {labels: {app: "${object.metadata.name}"}}',
+    '  #         spec: {containers: [{name: server, image: a/server:1, env: [{$all: "${object.spec.?env}"}]}]}',
+)
 
 
 def _pack(folder: str, name: str, letters: str, groups: Sequence[str]) -> str:
@@ -121,41 +123,19 @@ def _policy(folder: str, definition: Node, codes: Iterator[str]) -> str:
     name = f"{folder}-{spec['names']['kind'].lower()}"
     head = {"apiVersion": "modelgate.dev/v1alpha1", "kind": "Policy", "metadata": {"name": name}}
     text = _dumped({**head, "spec": {"target": target}})
-    stubs = itertools.chain.from_iterable(_stubs(definition, each["name"]) for each in served[:1])
+    asked = stubs(definition, target["versions"])
     lines = [f"# Rules for {target['kind']}: each is one of the stubs below, with an expression of CEL.", text.rstrip()]
     lines.append("  # validations:")
-    for (path, said), code in zip(itertools.islice(dict.fromkeys(stubs), _MOST), codes, strict=False):
-        stub = (f"{path}: {said}", f"- code: {code}", f"  at: {path}", "  rule:", "  message:", "  docs:")
-        lines += ["", *(f"  # {line}" for line in stub)]
-    return "\n".join(lines) + "\n"
-
-
-def _stubs(definition: Node, version: str) -> Iterator[tuple[str, str]]:
-    """Path and sentence of what the texts of a version ask for; Kubernetes' own rules judge what is in pods."""
-    schema = load_crd(dict(definition)).versions[version].schema
-    return _asked(schema.raw, (), pod_places(schema.root, {}))
-
-
-def _asked(node: Node, path: tuple[str, ...], pods: Place | None) -> Iterator[tuple[str, str]]:
-    """Path and sentence of what the texts below a node ask for; what a schema says by itself is judged already."""
-    if (pods is not None and pods.kind) or (path and path[-1] in _KUBERNETES):
-        return
-    if path and path[0] in {"spec", "metadata"} and path != ("metadata",):
-        for sentence in _END.split(" ".join(str(node.get("description", "")).split())):
-            if _CHECKABLE.search(sentence) and not ("default" in node and _DEFAULT.search(sentence)):
-                text = "".join(each for each in sentence.strip() if each.isprintable())
-                yield ".".join(path).replace(".[*]", "[*]"), shorten(text, _LONGEST, placeholder=" …")
-    for name, child in (node.get("properties") or {}).items():
-        if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and isinstance(child, Mapping):
-            yield from _asked(child, (*path, name), None if pods is None else pods.children.get(name))
-    if isinstance(node.get("items"), Mapping):
-        yield from _asked(node["items"], (*path, "[*]"), None if pods is None else pods.items)
+    for stub, code in zip(itertools.islice(asked, _MOST), codes, strict=False):
+        lines += ["", *(f"  # {line}" for line in stub.lines(code))]
+    return "\n".join((*lines, "", *_CHILDREN)) + "\n"
 
 
 def _cases(known: KnownKind, loaded: catalog.Catalog) -> str:
     """A case of the smallest object, with what is said of it now."""
-    spec = _smallest_spec(known.schema.raw, known.gvk.kind)
-    case = Case(name="the smallest object", spec=spec, expect=Expectation())
+    body = smallest_object(known)
+    part = {"spec": body["spec"]} if body.keys() == {"spec"} else {"object": body}
+    case = Case.model_validate({"name": "the smallest object", **part, "expect": {}})
     validation = run_case(case, known, loaded).validation
     said = {
         "deny": [each.code or each.field for each in validation.causes],
@@ -164,47 +144,7 @@ def _cases(known: KnownKind, loaded: catalog.Catalog) -> str:
     expect = {word: list(dict.fromkeys(found)) for word, found in said.items() if found}
     target = {"group": known.gvk.group, "version": known.gvk.version, "kind": known.gvk.kind}
     head = {"apiVersion": "modelgate.dev/v1alpha1", "kind": "Cases", "target": target}
-    return _dumped({**head, "cases": [{"name": case.name, "spec": spec, "expect": expect}]})
-
-
-def _smallest_spec(schema: Node, source: str) -> Any:
-    """The smallest spec of a kind.
-
-    Raises:
-        DocumentError: it has more than :data:`_ROOM` characters, as lists of lists can.
-    """
-    return _Smallest(source).value((schema.get("properties") or {}).get("spec") or {}, ("spec",))
-
-
-class _Smallest:
-    """A value with what a schema requires, which need not match its patterns, while there is room."""
-
-    def __init__(self, source: str) -> None:
-        self._source, self._room = source, _ROOM
-
-    def value(self, node: Node, at: Sequence[str | int]) -> Any:
-        if "default" in node or node.get("enum"):
-            return self._within(node["default"] if "default" in node else node["enum"][0], at)
-        kind = node.get("type", "object")
-        if kind == "object":
-            below = node.get("properties") or {}
-            names = self._within(node.get("required") or (), at)
-            return {name: self.value(below.get(name) or {}, (*at, name)) for name in names}
-        if kind == "array":
-            least = min(int(node.get("minItems") or 0), 10)
-            return [self.value(node.get("items") or {}, (*at, index)) for index in range(least)]
-        least = node.get("minimum", 1)
-        text = "a" * min(max(1, int(node.get("minLength") or 1)), 1_000)
-        simple: dict[str, Any] = {"string": text, "boolean": True, "integer": int(least)}
-        return self._within(simple.get(kind, least), at)
-
-    def _within(self, value: Any, at: Sequence[str | int]) -> Any:
-        """The value, if there is room for it."""
-        self._room -= len(orjson.dumps(value))
-        if self._room < 0:
-            message = f"the smallest object has more than {_ROOM:,} characters: lower minItems, or what is required"
-            raise DocumentError([Problem(self._source, field_path(at), message)])
-        return value
+    return _dumped({**head, "cases": [{"name": case.name, **part, "expect": expect}]})
 
 
 def _dumped(value: Any) -> str:

@@ -46,8 +46,8 @@ KUBERNETES: Final[Mapping[str, str]] = {
     _WARNED: "Kubernetes would accept the pods with this warning. The field is the one in this object, the text is that"
     " of Kubernetes 1.37. A warning under every profile.",
     **{code: _REFUSED_CHILD.format(kinds) for code, kinds in zip(CHILD_CODES, _KINDS, strict=False)},
-    CHILD_CODES[-1]: "The description of what the operator makes of the object has no value for this one, so that"
-    " nothing is known of it. It is a fault of the description, and no denial under any profile.",
+    CHILD_CODES[-1]: "The description of what the operator makes of the object has no value for this one, or one"
+    " that is wrong for every object. It is a fault of the description, and no denial under any profile.",
 }
 """Their rules are Kubernetes' own, for every field: so they are told apart by the field."""
 

@@ -16,6 +16,7 @@ from webhook.engine.findings import MESSAGE, Findings
 from webhook.engine.placement.memory import There, memory_there, verdict
 from webhook.engine.placement.nodes import Nodes, is_queued, nodes_of, why_tainted, why_unfit
 from webhook.engine.placement.refused import refusals
+from webhook.engine.placement.seen import FITTING, Noted
 from webhook.engine.placement.surroundings import Surroundings
 from webhook.engine.review import ObjectReview, Subject
 from webhook.facts.fit import Load, ServedPod, Workload
@@ -54,10 +55,7 @@ def fit_findings(subject: Subject) -> Findings | None:
     Raises:
         SpentError, DeadlineExceeded: from the budget of the review.
     """
-    judged = None if subject.errors else judged_of(subject.review, subject.obj)
-    if judged is None:
-        return None
-    faults = list(dict.fromkeys(faults_of(judged, is_complete=subject.review.options.complete)))
+    faults = () if subject.errors else _faults_of(subject.review, subject.obj)
     if not faults:
         return None
     findings, is_strict = Findings(), subject.review.options.profile is Profile.STRICT
@@ -69,6 +67,22 @@ def fit_findings(subject: Subject) -> Findings | None:
         else:
             findings.warnings.append(Warn(fault.field, message, fault.code))
     return findings
+
+
+def _faults_of(review: ObjectReview, obj: dict[str, Any]) -> Sequence[Fault]:
+    """What is wrong with an object; nothing with one that has fitted before, beside the same others."""
+    kind, options = review.kind, review.options
+    if kind.fit is None or not options.references or not options.settings.fit:
+        return ()
+    key = FITTING.key(kind, obj, options.settings)
+    if key is None or FITTING.has(key, review.view):
+        return ()
+    noted = Noted(review.view)
+    judged = judged_of(review._replace(view=noted), obj)
+    faults = () if judged is None else tuple(dict.fromkeys(faults_of(judged, is_complete=options.complete)))
+    if not faults:
+        FITTING.add(key, kind, options.settings, noted.reads)
+    return faults
 
 
 def certain_of(review: ObjectReview) -> set[tuple[str, str, str]]:

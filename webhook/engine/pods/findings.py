@@ -6,15 +6,14 @@ It is a source of findings of its own: the API server does not give it for a cus
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import Any, Final, TypeAlias
 
 from webhook.admission import Cause, Warn, cut_end
 from webhook.engine.findings import MAX_FINDINGS, SPARED, Findings
 from webhook.engine.pods.seen import RIGHT
-from webhook.engine.pods.whole import JudgedPod, KubernetesJudge, PodFault
+from webhook.engine.pods.whole import KubernetesJudge, PodFault
 from webhook.engine.review import ObjectReview, Subject
-from webhook.facts import Wholes
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.kubernetes import LINE, Place, Spot, faults_of, parts, spots
 from webhook.policy import Profile, is_above
@@ -27,15 +26,13 @@ WARNED: Final = "KP002"
 
 POD_CODES: Final = (REFUSED, WARNED)
 
-_NO_WHOLES: Final = Wholes(())
-
-Judged: TypeAlias = Collection[tuple[str, ...]]
-"""Paths of parts of an object; ``*`` is any key."""
+Judged: TypeAlias = Collection[tuple[str | int, ...]]
+"""Paths of parts of an object; ``*`` is any key. One that ends with "" is of this node alone."""
 
 _LAST_INDEX: Final = re.compile(r"\[[0-9]+\]\Z")
 
 
-NOTHING_JUDGED: Final = frozenset[tuple[str, ...]]()
+NOTHING_JUDGED: Final = frozenset[tuple[str | int, ...]]()
 
 
 def pod_findings(subject: Subject, judged: Judged = NOTHING_JUDGED) -> Findings | None:
@@ -80,45 +77,27 @@ def pod_findings(subject: Subject, judged: Judged = NOTHING_JUDGED) -> Findings 
 def _judged(
     review: ObjectReview, place: Place, obj: dict[str, Any], judged: Judged
 ) -> tuple[list[PodFault], list[tuple[str, str]]]:
-    """What Kubernetes refuses, and what it warns of. An object whose pods were right is not judged again."""
-    written, owner, wholes = parts(place, obj), review.prepared.policy.pod_owner, review.kind.wholes
-    has_view = wholes is not None and review.options.references
-    merged = wholes(obj, review.view, review.options.settings) if wholes is not None and has_view else _NO_WHOLES
-    if written is None and not merged.pods:
-        return [], []
-    key = RIGHT.key(owner, merged.read, written)
-    if RIGHT.has(key, place, merged.other):
-        return [], []
-    judge = KubernetesJudge(owner, review.budget)
-    pods = [JudgedPod(whole, judge) for whole in merged.pods]
-    faults, warnings = _of_parts_and_pods([*_left(place, obj, judged)], judge, pods)
-    if not faults and not warnings and not any(pod.uses_volumes for pod in pods):
-        RIGHT.add(key, place, merged.other)
-    return faults, warnings
+    """What Kubernetes refuses, and what it warns of. An object whose parts were right is not judged again.
 
-
-def _of_parts_and_pods(
-    parts_of_pods: Sequence[Spot], judge: KubernetesJudge, pods: Sequence[JudgedPod]
-) -> tuple[list[PodFault], list[tuple[str, str]]]:
-    """What Kubernetes says of the parts, and then of the ``pods``. After :data:`MAX_FINDINGS` it is not asked further.
-
-    A whole that is right has no part that is wrong, so its part is not judged.
+    After :data:`MAX_FINDINGS` it is not asked further.
     """
+    written, owner = parts(place, obj), review.prepared.policy.pod_owner
     faults: list[PodFault] = []
     warnings: list[tuple[str, str]] = []
-    right = {pod.whole.path for pod in pods if pod.is_right}
-    for spot in parts_of_pods:
-        if str(spot.path) not in right:
-            faults += map(PodFault.of, faults_of(judge.errors_of_part(spot)))
-            if len(warnings) < MAX_FINDINGS:
-                warnings += judge.warnings_of_part(spot)
-            if len(faults) >= MAX_FINDINGS:
-                return faults, warnings
-    said = [*((fault.field, fault.text) for fault in faults), *warnings]
-    of_parts = {(field_path(field_keys(field)), text) for field, text in said}
-    for pod in pods:
-        faults += dict.fromkeys(pod.faults(of_parts))
-        warnings += dict.fromkeys(pod.warnings_besides(of_parts))
+    if written is None:
+        return faults, warnings
+    key = RIGHT.key(owner, sorted(map(field_path, judged)), written)
+    if RIGHT.has(key, place):
+        return faults, warnings
+    judge = KubernetesJudge(owner, review.budget)
+    for spot in _left(place, obj, judged):
+        faults += map(PodFault.of, faults_of(judge.errors_of_part(spot)))
+        if len(warnings) < MAX_FINDINGS:
+            warnings += judge.warnings_of_part(spot)
+        if len(faults) >= MAX_FINDINGS:
+            break
+    if not faults and not warnings:
+        RIGHT.add(key, place)
     return faults, warnings
 
 
@@ -126,5 +105,5 @@ def _left(place: Place, obj: dict[str, Any], judged: Judged) -> Iterator[Spot]:
     """The parts of pods of an object that are not judged otherwise."""
     for spot in spots(place, obj):
         keys = field_keys(str(spot.path))
-        if not any(is_above(path, keys) for path in judged):
+        if not any(is_above(path, [*keys, ""]) if path[-1:] == ("",) else is_above(path, keys) for path in judged):
             yield spot

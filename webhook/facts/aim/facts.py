@@ -26,12 +26,15 @@ from webhook.facts.aim.lookup import (
     image_of,
     similar,
 )
-from webhook.facts.aim.resources import gpu_model, models_on_nodes
+from webhook.facts.aim.parts import ACCOUNT, PARTS, account_of, model_of, parts_of
+from webhook.facts.aim.resolved import Resolved, resolve_service
+from webhook.facts.aim.resources import gpu_model, models_on_nodes, profile_gpus
 from webhook.facts.aim.routing import render, template_error
-from webhook.facts.aim.service import RESOLVED, ROUTE, Resolved, resolve_service
+from webhook.facts.aim.service import RESOLVED, ROUTE
 from webhook.facts.aim.template import Origin, Resolution
-from webhook.facts.fact import BOOLEAN, STRING, STRINGS, Fact, Knowledge, Table, cut_middle, fields
-from webhook.facts.nodes import at, mapping, name_of, namespace_of, trimmed
+from webhook.facts.fact import BOOLEAN, INTEGER, STRING, STRINGS, Fact, Knowledge, Table, cut_middle, fields
+from webhook.facts.names import label
+from webhook.facts.nodes import Referent, at, mapping, name_of, namespace_of, trimmed
 from webhook.facts.settings import Settings
 
 _MODEL: Final = dict.fromkeys(("modelId", "aimModelId", "modelName", "model", "modelRef"), "aimImageName")
@@ -51,6 +54,7 @@ IMAGE_FIELDS: Final[Mapping[str, str]] = {
     "runtimeConfigName": "the AIMRuntimeConfig named default, which applies to images",
     "defaultTemplate": "defaultServiceTemplate",
 }
+_CLUSTER_TEMPLATE: Final = TEMPLATES[1]
 CONFIG_FIELDS: Final[Mapping[str, str]] = {
     **_ROUTING,
     "storage.defaultStorageClassName": "defaultStorageClassName",
@@ -79,6 +83,14 @@ def _config_in(namespace: str, obj: dict[str, Any], view: ClusterView) -> dict[s
     return {"found": found is not None, "missing": found is None and name != DEFAULT_CONFIG}
 
 
+def _access(template: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    """What the runtime config of a template gives for pulling its image, and what the discovery has found."""
+    where = settings.aim_namespace if template.get("kind") == _CLUSTER_TEMPLATE else namespace_of(template)
+    account = account_of(template, config_of(view, where, trimmed(template, "spec", "runtimeConfigName")))
+    model = model_of(template)
+    return {**account, "model": model, "label": label(model), "gpus": max(profile_gpus(Referent("", template)), 0)}
+
+
 def _cluster_template_config(template: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
     """A cluster template looks for its runtime config in the operator's namespace."""
     return _config_in(settings.aim_namespace, template, view)
@@ -94,6 +106,11 @@ def _gpus(path: tuple[str, ...], obj: dict[str, Any], view: ClusterView) -> dict
     return {"missing": bool(model and here and model not in here), "here": sorted(here)}
 
 
+def _parts(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    """A fact of its own, because rules need less of other objects than the children."""
+    return parts_of(service, resolve_service(service, view, choose=settings.aim_auto_selection))
+
+
 def _image(template: dict[str, Any], view: ClusterView) -> dict[str, Any]:
     name, namespace = trimmed(template, "spec", "aimImageName"), namespace_of(template)
     found = find(view, IMAGES, namespace, name)
@@ -101,6 +118,7 @@ def _image(template: dict[str, Any], view: ClusterView) -> dict[str, Any]:
         "found": found is not None,
         "similar": "" if found else similar(view, IMAGES, namespace, name),
         "lacksToken": lacks_token(found, mapping(template, "spec")),
+        "image": trimmed(found.spec, "image") if found else "",
     }
 
 
@@ -163,10 +181,11 @@ def _names(names: Mapping[str, str]) -> Fact:
 
 
 _CACHED: Final = fields(found=BOOLEAN, kind=STRING, failed=STRINGS, uncached=BOOLEAN, lacksToken=BOOLEAN)
+_ACCESS: Final = Fact(_access, fields(**ACCOUNT, model=STRING, label=STRING, gpus=INTEGER), configurable=True)
 _CONFIG: Final = fields(found=BOOLEAN, missing=BOOLEAN)
 _DOCUMENTED: Final = Fact(_precision, BOOLEAN, configurable=True, raw=True)
 """Raw, because its rules are about the definitions of one release: a later one accepts all eight values."""
-_IMAGE: Final = Fact(_image, fields(found=BOOLEAN, similar=STRING, lacksToken=BOOLEAN))
+_IMAGE: Final = Fact(_image, fields(found=BOOLEAN, similar=STRING, lacksToken=BOOLEAN, image=STRING))
 _DEFAULT: Final = Fact(_default_template, fields(found=BOOLEAN, others=STRINGS))
 _AVAILABLE: Final = fields(missing=BOOLEAN, here=STRINGS)
 _GPUS: Final = Fact(partial(_gpus, ("spec",)), _AVAILABLE)
@@ -175,6 +194,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     "AIMService": {
         "resolved": RESOLVED,
         "route": ROUTE,
+        "parts": Fact(_parts, PARTS, configurable=True),
         "gpus": Fact(partial(_gpus, ("spec", "overrides")), _AVAILABLE),
         "documentedPrecision": _DOCUMENTED,
         "renamed": _names(SERVICE_FIELDS),
@@ -184,6 +204,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "config": Fact(_config, _CONFIG),
         "gpus": _GPUS,
         "storage": TEMPLATE_STORAGE,
+        "access": _ACCESS,
         "documentedPrecision": _DOCUMENTED,
         "renamed": _names(TEMPLATE_FIELDS),
     },
@@ -191,6 +212,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "image": _IMAGE,
         "config": Fact(_cluster_template_config, _CONFIG, configurable=True),
         "gpus": _GPUS,
+        "access": _ACCESS,
         "documentedPrecision": _DOCUMENTED,
         "renamed": _names(TEMPLATE_FIELDS),
     },

@@ -171,7 +171,7 @@ _FLAGS: Final = frozenset(
     [
         *("-ngl", "--n-gpu-layers", "--gpu-layers", "-ot", "--override-tensor", "--cpu-moe", "-cmoe", "--n-cpu-moe"),
         *("-ncmoe", "--fit", "-fit", "-dev", "--device", "--rpc", "--cpu-offload-gb", "--kv-offloading-size"),
-        *("-m", "--model", "-hf", "--hf-repo", "--no-mmap-gpu", "-nkvo"),
+        *("-m", "--model", "-hf", "--hf-repo"),
     ]
 )
 """Flags with which a part of the model, or another model, is elsewhere."""
@@ -244,7 +244,7 @@ def _llamacpp(served: _Served, load: Load) -> Load:
         return load
     share = sum(element_bytes(text(spec, f"cacheType{part}")) for part in "KV") / 4
     custom = text(spec, "cacheTypeCustomK") or text(spec, "cacheTypeCustomV") or whole(spec, "turboQuantBits")
-    by_flag = flag(served.args, "-ctk", "-ctv", "--cache-type-k", "--cache-type-v")
+    by_flag = flag(served.args, "-ctk", "-ctv", "--cache-type-k", "--cache-type-v", "-nkvo", "--no-kv-offload")
     if custom or by_flag is not None:
         return load
     size = cache_bytes(named.model, tokens, share)

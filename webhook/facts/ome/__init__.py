@@ -9,10 +9,11 @@ from webhook.facts.ome.choice import comparison, preferred, ranking_tables, sele
 from webhook.facts.ome.facts import FACTS
 from webhook.facts.ome.fit import fit_of_service
 from webhook.facts.ome.lookup import find_model, find_runtime
-from webhook.facts.ome.pods import merged, pods_of_benchmark, pods_of_runtime, pods_of_service
+from webhook.facts.ome.merging import merged
 from webhook.facts.ome.selection import incompatible
 from webhook.facts.ome.service import CONFIG, MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, has_full_runner, mode_of
 from webhook.facts.ome.storage import storage_error, storage_scheme
+from webhook.facts.ome.wiring import expanded, ready_label
 
 __all__ = [
     "CONFIG",
@@ -25,6 +26,7 @@ __all__ = [
     "ROLES",
     "Referent",
     "base_of",
+    "expanded",
     "find_model",
     "find_runtime",
     "has_full_runner",
@@ -32,6 +34,7 @@ __all__ = [
     "merged",
     "mode_of",
     "preferred",
+    "ready_label",
     "selection_of",
     "storage_error",
     "storage_scheme",
@@ -59,11 +62,6 @@ KNOWLEDGE: Final = Knowledge(
             *(Fetched(Kind("resource.k8s.io", kind)) for kind in _CLAIMS),
         ]
     ),
-    wholes={
-        "InferenceService": pods_of_service,
-        "BenchmarkJob": pods_of_benchmark,
-        **dict.fromkeys(("ServingRuntime", "ClusterServingRuntime"), pods_of_runtime),
-    },
     fits={"InferenceService": fit_of_service},
     comparisons={_SERVICE: comparison},
     explanations={_SERVICE: ranking_tables},

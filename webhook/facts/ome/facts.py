@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from sys import intern
 from typing import Any, Final
 
+import orjson
+
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import BOOLEAN, INTEGER, NAMES, STRING, STRINGS, Fact, cut_middle, fields
 from webhook.facts.nodes import Memo, Referent, at, items, mapping, namespace_of, text, texts, whole
+from webhook.facts.ome.benchmark import JOB, job
 from webhook.facts.ome.choice import accelerators_of, choice, explained_choice, model_of, preferred, selection_of
+from webhook.facts.ome.components import MADE, PODS, made, pods_of_runtime
 from webhook.facts.ome.lookup import MISSING_CLAIMS, find_model, find_runtime, missing_claims, runtime_lists
 from webhook.facts.ome.notation import DEFAULTS, prometheus_error, query_error, range_of, scenario_fits
 from webhook.facts.ome.runtimes import (
@@ -23,8 +27,17 @@ from webhook.facts.ome.runtimes import (
     unreadable_versions,
 )
 from webhook.facts.ome.selection import Selection, incompatible
-from webhook.facts.ome.service import base_of, deployment_of, has_full_runner, migration_of, misspelt, predictor_used
+from webhook.facts.ome.service import (
+    base_of,
+    deployment_of,
+    has_full_runner,
+    has_ingress,
+    migration_of,
+    misspelt,
+    predictor_used,
+)
 from webhook.facts.ome.storage import storage_error, storage_example, storage_scheme
+from webhook.facts.ome.wiring import Context
 from webhook.facts.settings import Behaviour, Settings
 from webhook.golang.errors import GoError
 from webhook.golang.strconv import parse_float
@@ -102,6 +115,40 @@ def _pods(service: dict[str, Any], view: ClusterView, settings: Settings) -> dic
     runtime = find_runtime(view, namespace_of(service), name, kind)
     spec = runtime.spec if runtime else {}
     return {"known": runtime is not None, "leaders": _leaders(spec), "ports": _ports(spec)}
+
+
+def _chosen_runtime(service: dict[str, Any], view: ClusterView, settings: Settings) -> Referent | None:
+    """The runtime that a service names or, if it is certain, gets."""
+    name, kind = text(service, "spec", "runtime", "name"), preferred(service, "runtime", settings)
+    if not name:
+        selection = _selection(service, view, settings)
+        name, kind = "" if selection["awaits"] else selection["name"], selection["kind"]
+    return find_runtime(view, namespace_of(service), name, kind)
+
+
+def _made(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
+    names = texts(service, "spec", "model", "fineTunedWeights")
+    weight = view.get(Kind("ome.io", "FineTunedWeight"), "", names[0]) if names else None
+    model, runtime = model_of(service, view, settings), _chosen_runtime(service, view, settings)
+    has_one = has_ingress(service, view, settings)
+    try:
+        given = [mapping(service, "metadata"), service.get("spec")]
+        written = orjson.dumps(given, option=orjson.OPT_PASSTHROUGH_SUBCLASS).decode()
+    except TypeError:  # an integer of more than 64 bits, half of a surrogate pair, or an object that notes what is read
+        return made(Context(service, model, runtime, tuple(names), weight, has_one))
+    parts = [part for each in (model, runtime) for part in ((None, None) if each is None else each)]
+    return _MADE(intern(written), *parts, weight, has_one)
+
+
+def _made_of(written: str, *chosen: Any) -> dict[str, Any]:
+    (metadata, spec), (kind, model, kind_of_runtime, runtime, weight, has_one) = orjson.loads(written), chosen
+    found = None if model is None else Referent(kind, model)
+    below = None if runtime is None else Referent(kind_of_runtime, runtime)
+    names = texts({"spec": spec}, "spec", "model", "fineTunedWeights")
+    return made(Context({"metadata": metadata, "spec": spec}, found, below, tuple(names), weight, has_one))
+
+
+_MADE: Final = Memo(_made_of, limit=64)
 
 
 def _workers(runtime: Any, part: str) -> bool:
@@ -310,6 +357,7 @@ _RUNTIME: Final = {
     "priorities": Fact(priority_conflict, STRING, configurable=True),
     "conflict": Fact(same_priority, STRING, configurable=True),
     "overlaps": Fact(overlaps, STRINGS),
+    "pods": Fact(lambda obj, _: pods_of_runtime(obj), PODS),
     "strayVersions": Fact(lambda obj, _: stray_versions(at(obj, "spec")), NAMES),
 }
 
@@ -343,6 +391,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
             configurable=True,
         ),
         "refusal": Fact(_refusal, STRING, configurable=True),
+        "made": Fact(_made, MADE, configurable=True, remembered=True),
         "weights": Fact(_weights, fields(missing=STRINGS, other=STRINGS, disabled=STRINGS)),
         "misspelt": Fact(lambda obj, _: misspelt(obj), {"type": "object", "additionalProperties": STRING}),
         "withoutReplicas": Fact(_without_replicas, STRINGS),
@@ -359,5 +408,6 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "dataset": _storage_of("spec", "dataset"),
         "service": _referred("InferenceService", "spec", "endpoint", "inferenceService"),
         "misnamed": Fact(_misnamed, BOOLEAN),
+        "job": Fact(job, JOB),
     },
 }

@@ -4,48 +4,72 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.fact import Whole
 from webhook.facts.fit import Load, ServedPod, Workload, flag, wants_number
 from webhook.facts.memory import Bound, Model, cache_bytes, model_of_repository, of_repository, of_statement
 from webhook.facts.nodes import Referent, at, items, mapping, namespace_of, text, texts
 from webhook.facts.ome.choice import preferred
+from webhook.facts.ome.facts import FACTS
 from webhook.facts.ome.lookup import find_model
-from webhook.facts.ome.pods import pods_of_service
 from webhook.facts.settings import Settings
 
 Json = dict[str, Any]
 
+_DOWNLOADED: Final = "models.ome.io/"
 _GPUS: Final = ("nvidia.com/gpu", "amd.com/gpu")
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _OFFLOAD: Final = frozenset(["--cpu-offload-gb", "--load-format", "--kv-offloading-size"])
 
 
+class _Part(NamedTuple):
+    """A pod of a component, and the node of the service that has a share in it."""
+
+    path: str
+    given: Json
+    pod: Json
+
+
+def _parts(service: Json, view: ClusterView, settings: Settings) -> Iterator[_Part]:
+    """The pods of a service over its runtime; none without that."""
+    for component in FACTS["InferenceService"]["made"].value(service, view, settings)["components"]:
+        for member in ("pod", "worker") if component["known"] else ():
+            if member in component:
+                path = component["merged"][member]["at"]
+                yield _Part(path, mapping(service, *path.split(".")), _before_download(component[member]))
+
+
+def _before_download(pod: Json) -> Json:
+    """The pod without the label that a node gets once it has the model."""
+    selector = mapping(pod, "nodeSelector")
+    kept = {key: value for key, value in selector.items() if not key.startswith(_DOWNLOADED)}
+    return pod if len(kept) == len(selector) else {**pod, "nodeSelector": kept}
+
+
 def fit_of_service(service: Json, view: ClusterView, settings: Settings, _: Sequence[str]) -> Workload | None:
     """What a service asks for; None if its runtime is not known."""
-    wholes = [*pods_of_service(service, view, settings).pods]
-    if not wholes:
+    parts = [*_parts(service, view, settings)]
+    if not parts:
         return None
     name, first = text(service, "spec", "model", "name"), preferred(service, "model", settings)
     model = find_model(view, namespace_of(service), name, first)
-    chosen = at(service, "spec", "acceleratorSelector") or any(at(each.given, "acceleratorOverride") for each in wholes)
+    chosen = at(service, "spec", "acceleratorSelector") or any(at(each.given, "acceleratorOverride") for each in parts)
     unseen = "OME chooses an accelerator for the pods" if chosen else ""
     storage = mapping(model.spec, "storage") if model is not None else {}
-    pods = [ServedPod(_on_model_nodes(each.pod, storage), partial(_origin, each), unseen) for each in wholes]
-    loads = [load for place, each in enumerate(wholes) for load in _loads(place, each, model)]
+    pods = [ServedPod(_on_model_nodes(each.pod, storage), partial(_origin, each), unseen) for each in parts]
+    loads = [load for place, each in enumerate(parts) for load in _loads(place, each, model)]
     return Workload(pods, loads)
 
 
-def _origin(whole: Whole, path: str) -> str:
+def _origin(part: _Part, path: str) -> str:
     """The field of the object that is nearest to a part of the pod."""
     name, _, resource = path.partition(":")
     if name == "resources":
-        runner = mapping(whole.given, "runner", "resources")
-        asked = next((part for part in ("limits", "requests") if resource in mapping(runner, part)), "")
-        return f"{whole.path}.runner.resources.{asked}[{resource}]" if asked else whole.path
-    return f"{whole.path}.{name}" if name and name in whole.given else whole.path
+        runner = mapping(part.given, "runner", "resources")
+        asked = next((each for each in ("limits", "requests") if resource in mapping(runner, each)), "")
+        return f"{part.path}.runner.resources.{asked}[{resource}]" if asked else part.path
+    return f"{part.path}.{name}" if name and name in part.given else part.path
 
 
 def _on_model_nodes(pod: Json, storage: Json) -> Json:
@@ -81,14 +105,14 @@ def _joined(one: Any, other: Any) -> Json:
     return {part: [*items(one, part), *items(other, part)] for part in parts if at(one, part) or at(other, part)}
 
 
-def _loads(place: int, whole: Whole, model: Referent | None) -> Iterator[Load]:
+def _loads(place: int, part: _Part, model: Referent | None) -> Iterator[Load]:
     """What the pod loads. The pods of a component with several nodes share the weights: nothing is said of them."""
-    containers = items(whole.pod, "containers")
+    containers = items(part.pod, "containers")
     runner = next((each for each in containers if any(_count(each, gpu) for gpu in _GPUS)), None)
-    if model is None or runner is None or whole.path.endswith((".leader", ".worker", ".router")):
+    if model is None or runner is None or part.path.endswith((".leader", ".worker", ".router")):
         return
     resource = next(gpu for gpu in _GPUS if _count(runner, gpu))
-    count, field = _count(runner, resource), _origin(whole, f"resources:{resource}")
+    count, field = _count(runner, resource), _origin(part, f"resources:{resource}")
     args = [*texts(runner, "command"), *texts(runner, "args")]
     args = [word for arg in args for word in arg.split()]
     if silent := _silence(args):

@@ -61,11 +61,11 @@ class World:
 
 
 class Undecided(NamedTuple):
-    """What unknown values decide of one object: facts, leaves that a default may set, and what completes its pods."""
+    """What unknown values decide of one object: facts, leaves that a default may set, and what its children are."""
 
     facts: frozenset[str] = frozenset()
     leaves: frozenset[Keys] = frozenset()
-    wholes: bool = False
+    children: bool = False
 
 
 NOTHING: Final = Undecided()
@@ -96,7 +96,7 @@ class Narrowing:
         leaves, more = before.leaves, frozenset(self.unknown) | before.leaves
         while True:  # what is undecided makes more of it so
             facts |= self._rules.facts(self._rules.kind, more)
-            undecided = Undecided(facts, leaves, before.wholes or self._hides_wholes(obj, leaves))
+            undecided = Undecided(facts, leaves, before.children or self._hides_children(obj, leaves))
             defaults = (rule for rule in self.kind.policy.defaults if self._may_set(rule, obj, undecided))
             more = frozenset(rule.path.keys for rule in defaults) - leaves
             if not more:
@@ -107,10 +107,10 @@ class Narrowing:
         """The catalog without the rules and defaults of the kind that are undecided; itself if there are none."""
         values, known = self._open(undecided), self.kind
         aside = self._rules.where(lambda on: on.is_decided_wholly_by(values))
-        policy, wholes = known.policy.without(aside), None if undecided.wholes else known.wholes
-        if policy is known.policy and wholes is known.wholes:
-            return self.catalog
-        return self.catalog.with_kind(replace(known, policy=policy, wholes=wholes))
+        policy = known.policy.without(aside)
+        if undecided.children:
+            policy = policy.with_children(lambda child: not child.facts)
+        return self.catalog if policy is known.policy else self.catalog.with_kind(replace(known, policy=policy))
 
     @property
     def _rules(self) -> Dependences:
@@ -132,12 +132,14 @@ class Narrowing:
         definition = self.kind.facts[fact]
         return definition.value((self.old or {}) if definition.stored else obj, view, self.settings)
 
-    def _hides_wholes(self, obj: dict[str, Any], leaves: Collection[Keys]) -> bool:
-        """Whether what completes the pods has an unknown value, or is itself undecided."""
-        if self.kind.wholes is None:
+    def _hides_children(self, obj: dict[str, Any], leaves: Collection[Keys]) -> bool:
+        """Whether what completes the children has an unknown value, or is itself undecided."""
+        names = {name for child in self.kind.policy.children for name in child.facts}
+        if not names:
             return False
         sight = Sight(self.view, lambda kind, _: kind in self.world.unknown)
-        self.kind.wholes(obj, sight, self.settings)
+        for name in sorted(names):
+            self._value(name, obj, sight)
         return not sight.is_clear or any(each[0] == "spec" for each in leaves)
 
     def _may_set(self, rule: DefaultRule, obj: dict[str, Any], undecided: Undecided) -> bool:

@@ -13,7 +13,7 @@ from webhook.catalog import Catalog
 log = logging.getLogger("modelgate")
 
 _MOST: Final = 20
-"""Kinds that are named: whoever may call the gate chooses them."""
+"""Kinds that are named: each caller of the gate may choose them."""
 _LONGEST: Final = 200
 
 

@@ -13,6 +13,7 @@ from webhook.cli.doctor.finding import finding
 from webhook.cli.doctor.snapshot import Installation, Object
 from webhook.cluster import LISTED
 from webhook.cluster.view import Kind
+from webhook.enforcement import GROUP
 from webhook.facts import FIT_FETCHED, KNOWN, Fetched, watched
 from webhook.library import Finding
 from webhook.vap import resource_of_kind
@@ -70,8 +71,7 @@ def _of_certs(found: Installation) -> Iterator[_Right]:
 
 def _of_view(found: Installation, catalog: Catalog) -> Iterator[_Right]:
     yield from _of_facts(found, catalog)
-    if found.flags().admission_policies:
-        yield _Right("events.k8s.io", "events", "create")
+    yield _Right("events.k8s.io", "events", "create")
 
 
 def _of_facts(found: Installation, catalog: Catalog) -> Iterator[_Right]:
@@ -88,6 +88,8 @@ def _of_facts(found: Installation, catalog: Catalog) -> Iterator[_Right]:
     for each in _fetched(found):
         yield _Right(each.kind.group, _plural(each.kind), "get", each.name)
     yield from _of_references(found, catalog)
+    yield from _each(GROUP, ["enforcements", "policyexceptions"], ("list", "watch"))
+    yield from _each("", ["namespaces"], ("list", "watch"))
     if found.flags().admission_policies:
         yield _Right("", "namespaces", "get")
         yield _Right("authorization.k8s.io", "subjectaccessreviews", "create")

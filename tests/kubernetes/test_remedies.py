@@ -1,0 +1,162 @@
+"""Kubernetes' errors as findings say them: one short line with a remedy, and a remedy that helps."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from itertools import chain
+from typing import Any
+
+import pytest
+
+from tests.policies.test_messages import REMEDY
+from tests.shared import shared
+from webhook.children import builtin_errors, decode_builtin
+from webhook.ground.fieldpath import field_keys
+from webhook.kubernetes import LINE, faults_of, shortened, validate
+from webhook.library.apiserver import kind_of
+from webhook.schema import OMIT, FieldError
+
+
+def cases(folder: str) -> Iterator[dict[str, Any]]:
+    """What Kubernetes' own code answered, in the recorded tables of ``objects`` or of ``pods``."""
+    for file in sorted(shared("corpora", folder).glob("*.json")):
+        yield from json.loads(file.read_text()).get("cases", ())
+
+
+def recorded() -> Iterator[FieldError]:
+    for case in chain(cases("objects"), cases("pods")):
+        for error in case.get("errors") or ():
+            value = OMIT if "body" in error else error.get("badValue", error.get("value", ""))
+            yield FieldError(error["type"], error["field"], error["detail"], value)
+
+
+def test_each_error_of_kubernetes_is_one_short_line_with_a_remedy() -> None:
+    errors = set(map(str, recorded()))
+    assert len(errors) > 4_000
+    lines = {fault.text for error in recorded() for fault in faults_of([error])}
+    assert [line for line in lines if len(line) > LINE or "regex" in line] == []
+    alone = {"Invalid value: invalid label selector", "Invalid value: invalid label selector."}
+    assert {line for line in lines if not REMEDY.search(line)} == alone  # another error says it, unless it is alone
+
+
+def test_all_that_is_wrong_with_a_value_is_one_line() -> None:
+    texts = ("must be a standard resource type or fully qualified", "must be a standard resource for containers")
+    (fault,) = faults_of([FieldError("FieldValueInvalid", "limits[gpu]", text, "gpu") for text in texts])
+    assert fault.text.startswith(f'Invalid value: "gpu": {texts[0]}, {texts[1]}; use cpu, ')
+    assert fault.text.count("nvidia.com/gpu") == 1
+    limit = FieldError("FieldValueInvalid", "limits[cpu]", "must be greater than or equal to 0", "-1")
+    follows = FieldError("FieldValueInvalid", "requests", "must be less than or equal to cpu limit of -1", "1")
+    assert [fault.error for fault in faults_of([limit, follows])] == [limit]
+    assert [fault.error for fault in faults_of([follows])] == [follows]
+
+
+def test_a_definition_keeps_its_words_unless_they_are_long() -> None:
+    short = FieldError("FieldValueInvalid", "spec.url", "spec.url in body should match '^https://'", "x")
+    assert shortened(short) == short.body()
+    pattern = "^" + "(a|b)" * 60
+    long = FieldError("FieldValueInvalid", "spec.url", f"spec.url in body should match '{pattern}'", "x" * 300)
+    assert len(shortened(long)) <= LINE
+    assert shortened(long).startswith('Invalid value: "xxx')
+
+
+@pytest.mark.parametrize("value", [None, True, 0, -1.5, "", "x" * 10**6, "\n\u202e", {"a": 1}, [1], OMIT])
+@pytest.mark.parametrize("detail", ["", "x" * 10**6, "must be less than or equal to a limit of b", "(", "\\1{field}"])
+def test_any_error_has_a_line(value: object, detail: str) -> None:
+    error = FieldError("FieldValueInvalid", "a.b[c.d/e][0]", detail, value)
+    assert 0 < len(faults_of([error])[0].text) <= LINE
+    assert 0 < len(shortened(error)) <= LINE
+
+
+# Advice that a program can follow
+
+Errors = Callable[[Any], list[FieldError]]
+SUPPORTED = re.compile(r'supported values: (".*")')
+EXAMPLES = (
+    (re.compile(r"; use (?:lower-case )?letters, digits()"), lambda _: "mended"),
+    (re.compile(r"; use (cpu), memory"), str),
+    (re.compile(r"; (?:write|use) .*such as ([^ ,]+|0 3 \* \* \*)$"), str),
+    (re.compile(r"; use (\d+) or more$"), int),
+)
+"""What a finding says to write, as the value that a program takes of it."""
+
+
+def followed(error: FieldError, text: str, obj: Any) -> Iterator[Any]:
+    """Copies of the object that follow the advice of a finding, each in another way; none if no program can."""
+    keys = field_keys(error.field)
+    if not keys or not holds(at(obj, keys[:-1]), keys[-1]):
+        return
+    if re.search(rf"; remove (it|{re.escape(str(keys[-1]))})(,|$)", text):
+        copy = deepcopy(obj)
+        del at(copy, keys[:-1])[keys[-1]]
+        yield copy
+        return
+    supported = SUPPORTED.search(text)
+    values = re.findall(r'"([^"]*)"', supported[1]) if supported else []
+    if not values and "; use a prefix" not in text:
+        values = [make(found[1]) for pattern, make in EXAMPLES if (found := pattern.search(text))][:1]
+    for value in values:
+        copy = deepcopy(obj)
+        parent, key = at(copy, keys[:-1]), keys[-1]
+        if key == error.bad_value:
+            parent[value] = parent.pop(key)
+        elif parent[key] == error.bad_value:
+            parent[key] = value
+        else:
+            return
+        yield copy
+
+
+SECOND = (
+    "`selector` does not match template `labels`",
+    "a valid label must be",
+    "value must be empty when",
+    "must populate information for the given metric source",
+    "only divisor's values 1m and 1",
+    "must be a standard resource type",
+)
+"""What another field must follow, or what was wrong before and is only looked at now."""
+
+
+def at(value: Any, keys: list[str | int]) -> Any:
+    for key in keys:
+        value = value[key] if holds(value, key) else None
+    return value
+
+
+def holds(parent: Any, key: str | int) -> bool:
+    return key in parent if isinstance(parent, dict) else isinstance(parent, list) and isinstance(key, int)
+
+
+def judged(folder: str, case: dict[str, Any]) -> tuple[Any, Errors] | None:
+    """What is judged of a case, and what judges it."""
+    if folder == "pods":
+        return (case["in"], lambda value: validate("PodTemplateSpec", value)) if case["op"] == "podTemplate" else None
+    if case["op"] != "create" or "phase" in case or "panic" in case or "decode" in case:
+        return None
+    obj, wrong = decode_builtin(kind_of(case["in"]), case["in"])
+    return None if wrong else (obj, builtin_errors)
+
+
+@pytest.mark.parametrize("folder", ["objects", "pods"])
+def test_advice_that_a_program_follows_mends_the_fault_and_makes_no_other(folder: str) -> None:
+    advice, wrong = Counter[str](), []
+    for case in cases(folder):
+        given = judged(folder, case)
+        found = faults_of(given[1](given[0])) if given else []
+        if given is None or len(found) != 1:
+            continue
+        ((error, text, _),) = found
+        ways = [
+            [each for each in given[1](better) if not each.detail.startswith(SECOND)]
+            for better in followed(error, text, given[0])
+        ]
+        if ways:
+            advice[text.rpartition("; ")[2]] += 1
+            wrong += [f"{case['id']}: {error.field}: {text} → {each}" for each in min(ways, key=len)]
+    assert len(advice) > 20
+    assert advice.total() > 200
+    assert wrong == [], "\n".join(wrong[:20])
