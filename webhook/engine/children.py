@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from dataclasses import replace
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -15,7 +16,7 @@ from webhook import children  # what judges a child is loaded for the first one
 from webhook.admission import Cause, Request, Warn, cut_end
 from webhook.catalog import Catalog, neighbour
 from webhook.cel import CelError
-from webhook.cluster import ClusterView, Kind
+from webhook.cluster import ClusterView, Kind, NotedView
 from webhook.engine.findings import MAX_FINDINGS, SPARED, Findings
 from webhook.engine.options import Options
 from webhook.engine.pods.findings import POD_CODES, REFUSED, WARNED
@@ -24,7 +25,7 @@ from webhook.engine.review import ObjectReview, Subject, review_of
 from webhook.facts.nodes import items, mapping, namespace_of
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.kubernetes import LINE, advised_warning, faults_of
-from webhook.policy import PolicyScope, Profile
+from webhook.policy import ChildRule, PolicyScope, Profile
 from webhook.schema import FieldError
 
 FAILED: Final = "KC009"
@@ -107,7 +108,7 @@ def child_findings(subject: Subject, scope: PolicyScope, explained: frozenset[st
     review, policy = subject.review, subject.review.kind.policy
     if not policy.children or _is_empty(subject):
         return None
-    judge = _Judge(review, _with_name(review, scope))
+    judge = _Judge(review, _with_name(review, scope), subject.old)
     faults = [fault for fault in judge.faults() if not _is_refused(fault.field, subject.refused)]
     if any(fault.code == FAILED for fault in faults) and not subject.must_evaluate():
         faults = [fault for fault in faults if fault.code != FAILED]
@@ -172,7 +173,9 @@ def _first(faults: Iterable[ChildFault]) -> Iterable[ChildFault]:
 def _of_stored(subject: Subject) -> frozenset[tuple[object, ...]]:
     if subject.old is None:
         return frozenset()
-    return frozenset(fault.unplaced() for fault in _Judge(subject.review, subject.stored_scope()).faults())
+    request = replace(subject.review.request, object=subject.review.old)
+    judge = _Judge(subject.review._replace(request=request), subject.stored_scope(), subject.old)
+    return frozenset(fault.unplaced() for fault in judge.faults())
 
 
 def _is_refused(field: str, refused: frozenset[str]) -> bool:
@@ -185,29 +188,43 @@ def _is_explained(fault: ChildFault, explained: frozenset[str]) -> bool:
     )
 
 
+@lru_cache(256)
+def _facts_of(rules: tuple[ChildRule, ...]) -> tuple[str, ...]:
+    """The names of the facts that the rules read."""
+    return tuple(sorted(set().union(*(rule.facts for rule in rules))))
+
+
 class _Judge:
     """Judges the children of one state of an object. ``judged`` are the paths of its parts that are in them."""
 
-    def __init__(self, review: ObjectReview, scope: PolicyScope) -> None:
-        self._review, self._scope = review, scope
+    def __init__(self, review: ObjectReview, scope: PolicyScope, old: dict[str, Any] | None) -> None:
+        self._review, self._scope, self._old = review, scope, old
         self.judged = frozenset[tuple[str | int, ...]]()
         self._errors = set[str]()
         """The types of the errors of the child that is judged, whatever their cause."""
 
     def faults(self) -> Sequence[ChildFault]:
-        """What is wrong, at most :data:`MAX_FINDINGS`. The same object is not judged again."""
-        review, policy = self._review, self._review.kind.policy
-        names = sorted(set().union(*(rule.facts for rule in policy.children)))
-        facts = {name: self._scope.fact(name) for name in names}
-        same = [facts.pop(name) for name in names if review.kind.facts[name].remembered]
-        key = RIGHT.key(_read(self._scope.object), facts, sorted(self._hidden))
-        remembered = RIGHT.note(key, policy, review.catalog, *same)
+        """What is wrong, at most :data:`MAX_FINDINGS`.
+
+        The same object is not judged again while all that its facts have read of others is the same.
+        """
+        review, obj = self._review, self._scope.object
+        names = _facts_of(review.kind.policy.children)
+        facts = [review.kind.facts[name] for name in names]
+        stored = self._old if any(fact.stored for fact in facts) else None
+        sent = review.request.object if any(fact.raw for fact in facts) else None
+        key, same = RIGHT.key(_read(obj), stored, sent), (review.kind.policy, review.catalog, review.options.settings)
         faults: tuple[ChildFault, ...]
-        if remembered is not None:
-            faults, self.judged = remembered
+        remembered = RIGHT.note(key, *same)
+        if remembered is not None and remembered[2].is_same_in(review.view):
+            faults, self.judged, _ = remembered
             return faults
+        reads = NotedView(review.view)
+        self._scope = review._replace(view=reads).scope(obj, self._old)
+        for name in names:
+            self._scope.fact(name)
         faults = tuple(islice(self._all(), MAX_FINDINGS))
-        RIGHT.add(key, policy, review.catalog, *same, note=(faults, self.judged))
+        RIGHT.add(key, *same, note=(faults, self.judged, reads.notes))
         return faults
 
     def _all(self) -> Iterator[ChildFault]:
