@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from webhook import children  # what judges a child is loaded for the first one
 from webhook.admission import Cause, Request, Warn, cut_end
 from webhook.catalog import Catalog, neighbour
-from webhook.cel import CelError
+from webhook.cel import BudgetExceeded, CelError
 from webhook.cluster import ClusterView, Kind, NotedView
 from webhook.engine.findings import MAX_FINDINGS, SPARED, Findings
 from webhook.engine.options import Options
@@ -223,7 +223,11 @@ class _Judge:
         self._scope = review._replace(view=reads).scope(obj, self._old)
         for name in names:
             self._scope.fact(name)
-        faults = tuple(islice(self._all(), MAX_FINDINGS))
+        try:
+            faults = tuple(islice(self._all(), MAX_FINDINGS))
+        except BudgetExceeded as error:
+            text = f"what becomes of it is not known: its children take too long to describe ({error})"
+            return (ChildFault(FAILED, "", "FieldValueInvalid", text),)
         RIGHT.add(key, *same, note=(faults, self.judged, reads.notes))
         return faults
 
