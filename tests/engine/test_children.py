@@ -8,6 +8,7 @@ import yaml
 
 from modelgate import Gate
 from tests.crds import crd, spec_schema
+from webhook.cluster import Kind, MemoryView, NotedView
 
 STRING, LABELS = {"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}
 ENV = {"type": "array", "items": {"type": "object", "properties": {"name": STRING, "value": STRING}}}
@@ -149,3 +150,16 @@ def test_what_was_right_is_judged_again_where_something_that_is_read_changes(gat
     assert told(gate, server(few=1, many=2)) == []
     assert told(gate, server(few=1, many=2)) == []
     assert told(gate, server(few=3, many=2)) == [("KC002", "spec.many")]
+
+
+def test_an_object_is_judged_again_where_another_one_that_a_fact_has_read_changes() -> None:
+    kind = Kind("", "ConfigMap")
+    one, other = ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}} for name in "ab")
+    view = NotedView(MemoryView([one, other]))
+    assert view.get(kind, "", "a") is one
+    assert view.get(kind, "", "c") is None
+    assert [*view.list(kind)] == [one, other]
+    assert view.notes.is_same_in(MemoryView([one, other]))
+    assert not view.notes.is_same_in(MemoryView([dict(one), other]))
+    assert not view.notes.is_same_in(MemoryView([one]))
+    assert not view.notes.is_same_in(MemoryView([one, other, {**one, "metadata": {"name": "c"}}]))

@@ -8,25 +8,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from webhook import children  # what judges a child is loaded for the first one
 from webhook.admission import Cause, Request, Warn, cut_end
 from webhook.catalog import Catalog, neighbour
-from webhook.cel import CelError
-from webhook.cluster import ClusterView, Kind
+from webhook.cel import BudgetExceeded, CelError
+from webhook.cluster import ClusterView, Kind, NotedView
 from webhook.engine.findings import MAX_FINDINGS, SPARED, Findings
 from webhook.engine.options import Options
 from webhook.engine.pods.findings import POD_CODES, REFUSED, WARNED
 from webhook.engine.pods.seen import RIGHT
 from webhook.engine.review import ObjectReview, Subject, review_of
-from webhook.engine.seen import Judgements, NotedView, json_of
+from webhook.engine.seen import Judgements, json_of
 from webhook.facts.nodes import items, mapping, namespace_of
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.kubernetes import LINE, advised_warning, faults_of
-from webhook.policy import PolicyScope, Profile
+from webhook.policy import ChildRule, PolicyScope, Profile
 from webhook.schema import FieldError
 
 FAILED: Final = "KC009"
@@ -205,6 +205,12 @@ def _is_plain(name: str, rest: bytes) -> bool:
     return bool(rest) and _PLAIN.fullmatch(name) is not None and name.encode() not in rest
 
 
+@lru_cache(256)
+def _facts_of(rules: tuple[ChildRule, ...]) -> tuple[str, ...]:
+    """The names of the facts that the rules read."""
+    return tuple(sorted(set().union(*(rule.facts for rule in rules))))
+
+
 class _Judge:
     """Judges the children of one state of an object. ``judged`` are the paths of its parts that are in them."""
 
@@ -223,7 +229,10 @@ class _Judge:
         """What is wrong, at most :data:`MAX_FINDINGS`. The same object is not judged again, whatever its plain name."""
         review, metadata = self._review, mapping(self._obj, "metadata")
         name, parts = str(metadata.get("name")), [(key, part) for key, part in self._obj.items() if key != "metadata"]
-        rest = json_of(parts, [metadata.get(key) for key in _READ])
+        facts = [review.kind.facts[fact] for fact in _facts_of(review.kind.policy.children)]
+        stored = self._old if any(fact.stored for fact in facts) else None
+        sent = review.request.object if any(fact.raw for fact in facts) else None
+        rest = json_of(parts, [metadata.get(key) for key in _READ], stored, sent)
         same = review.kind.policy, review.catalog, review.options.settings
         own = name.encode(errors="replace") + rest if rest else b""
         of_any_name = b"%d%b" % (len(name), rest) if _is_plain(name, rest) else b""
@@ -232,14 +241,18 @@ class _Judge:
                 faults: tuple[ChildFault, ...]
                 faults, self.judged = remembered
                 return faults
-        faults = tuple(islice(self._all(), MAX_FINDINGS))
-        key = of_any_name if of_any_name and not faults and not self._reading.names(name) else own
-        JUDGED.add(key, self._reading.reads, (faults, self.judged), *same)
+        try:
+            faults = tuple(islice(self._all(), MAX_FINDINGS))
+        except BudgetExceeded as error:
+            text = f"what becomes of it is not known: its children take too long to describe ({error})"
+            return (ChildFault(FAILED, "", "FieldValueInvalid", text),)
+        key = of_any_name if of_any_name and not faults and not self._reading.notes.names(name) else own
+        JUDGED.add(key, self._reading.notes, (faults, self.judged), *same)
         return faults
 
     def _all(self) -> Iterator[ChildFault]:
         review, namespace = self._review, namespace_of(self._scope.object)
-        for name in sorted(set().union(*(rule.facts for rule in review.kind.policy.children))):
+        for name in _facts_of(review.kind.policy.children):
             self._scope.fact(name)  # before it is asked which are hidden
         owner = Kind(review.kind.gvk.group, review.kind.gvk.kind)
         for child in children.children_of(review.kind.policy.children, self._scope, owner, self._hidden):

@@ -11,14 +11,14 @@ from typing import Any, Final, NamedTuple
 
 from webhook.admission import Cause, Warn, cut_end
 from webhook.catalog import KnownKind
-from webhook.cluster import ClusterView
+from webhook.cluster import ClusterView, NotedView
 from webhook.engine.findings import MESSAGE, Findings
 from webhook.engine.placement.memory import There, memory_there, verdict
 from webhook.engine.placement.nodes import Nodes, is_queued, nodes_of, why_tainted, why_unfit
 from webhook.engine.placement.refused import refusals
 from webhook.engine.placement.surroundings import PodSurroundings
 from webhook.engine.review import ObjectReview, Subject
-from webhook.engine.seen import Judgements, NotedView, json_of
+from webhook.engine.seen import Judgements, json_of
 from webhook.facts import GpuLoad, ServedPod, Workload
 from webhook.facts.nodes import mapping, namespace_of
 from webhook.facts.settings import Settings
@@ -87,7 +87,7 @@ def _faults_of(review: ObjectReview, obj: dict[str, Any]) -> Sequence[FitFault]:
     judged = judged_of(review._replace(view=noted), obj)
     faults = () if judged is None else tuple(dict.fromkeys(faults_of(judged, is_complete=options.complete)))
     if not faults:
-        JUDGED.add(key, noted.reads, kind, *same)
+        JUDGED.add(key, noted.notes, kind, *same)
     return faults
 
 
