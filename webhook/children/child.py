@@ -78,7 +78,8 @@ class Child:
         if isinstance(node, Mapping) and isinstance(value, str):
             key = value if value in node else next((entry for entry in node if node[entry] == value), None)
             if key is not None:
-                origin = self._origin((*keys, key), value)
+                origin, around = self._origin((*keys, key), value), self._origin(tuple(keys), value)
+                origin = origin._replace(reads=(*origin.reads, *around.reads))
                 path = field_keys(origin.field)
                 return (
                     origin._replace(field=field_path(path[:-1])) if path[-1:] == [key] else origin._replace(exact=False)
@@ -100,7 +101,7 @@ class Child:
         ranks = {path: _rank(owner, path, place, value, index, is_absent) for index, path in enumerate(paths)}
         first, *others = sorted(paths, key=ranks.__getitem__)
         if _has(_at(owner, first), value):  # it is the cause, whatever else the expression reads
-            return Origin(field_path(first))
+            others = []
         written = (field_path(path) for path in others if _at(owner, path) is not MISSING)
         return Origin(field_path(first), tuple(islice(written, 3)), reads=tuple(map(field_path, paths)))
 
