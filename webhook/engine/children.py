@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from webhook import children  # what judges a child is loaded for the first one
@@ -373,8 +373,8 @@ def _is_of_volume(error: FieldError, made: Any, place: Sequence[str | int]) -> b
     if error.type != _NOT_FOUND or "volumeMounts" not in place:
         return False
     pod = made
-    for key in place[: next(index for index, key in enumerate(place) if key in _CONTAINERS)]:
-        pod = pod[key]
+    for key in takewhile(lambda key: key not in _CONTAINERS, place):
+        pod = pod.get(key) if isinstance(pod, dict) else None
     return any(volume.get("name") == error.bad_value for volume in items(pod, "volumes"))
 
 
