@@ -77,7 +77,7 @@ class Child:
         if isinstance(node, Mapping) and isinstance(value, str):
             key = value if value in node else next((each for each in node if node[each] == value), None)
             if key is not None:
-                origin = self._origin((*keys, key), value)
+                origin = self._origin((*keys, key), value)._replace(reads=self._origin(tuple(keys), value).reads)
                 path = field_keys(origin.field)
                 return (
                     origin._replace(field=field_path(path[:-1])) if path[-1:] == [key] else origin._replace(exact=False)
