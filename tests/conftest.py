@@ -55,10 +55,12 @@ def compile_once(known: KnownKind, source: PolicySource) -> Policy:
     """
     facts, holds = {name: fact.schema for name, fact in known.own_facts.items()}, known.in_force.holds
     spec = source.document.spec
-    held = sorted({each.operator for each in (*spec.variables, *spec.rules) if each.operator and holds(each.operator)})
+    parts = (*spec.variables, *spec.rules, *spec.children)
+    held = sorted({each.operator for each in parts if each.operator and holds(each.operator)})
+    around = {name: variable.source for name, variable in known.policy.variables.items()}  # which it may read
     beside = [other.raw for other in source.beside]
     given = (source.origin.value, known.schema.raw, facts, known.pack.facts, held, beside)
-    key = orjson.dumps((type(source.document).__name__, str(known.gvk), *given), default=str)
+    key = orjson.dumps((type(source.document).__name__, str(known.gvk), around, *given), default=str)
     digest = blake2b(key).digest()
     if digest not in compiled:
         compiled[digest] = compile_source(known, source)

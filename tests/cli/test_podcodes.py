@@ -15,6 +15,7 @@ from webhook.engine import KUBERNETES_CODES
         ("KC002", "the autoscaler"),
         ("KC009", "fault of the description"),
         ("OM371", "KP001"),
+        ("LS228", "moved to KC001"),
     ],
 )
 def test_each_code_is_explained(code, text, capsys):

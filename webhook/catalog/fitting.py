@@ -139,6 +139,8 @@ def _is_unreliable(fact: Fact, inputs: Inputs, differences: Differences, around:
 
     A raw fact is about the fields of other releases, so it is wrong where another release is installed.
     """
+    if fact.sparse:
+        return False
     if fact.raw and (fields_of_spec(differences.lost) or fields_of_spec(differences.new)):
         return True
     lost = ((around[kind].differences.lost, keys) for kind, keys in inputs if kind in around)

@@ -95,6 +95,12 @@ def names_read(policy: Policy, rule: DefaultRule | ValidationRule) -> tuple[froz
     return frozenset(named), frozenset(asked)
 
 
+def names_of_children(policy: Policy) -> frozenset[str]:
+    """The settings of the operator that the descriptions of children read."""
+    nodes = (node for child in policy.children for node in (child.when, child.object) if node is not None)
+    return frozenset(str(path[2]) for node in nodes for path in node.reads() if path[:2] == (FACTS, FACT) and path[2:])
+
+
 def _value(values: Any, _: dict[str, Any], __: ClusterView, settings: Settings) -> dict[str, Any]:
     by_name: dict[str, Any] = values(settings)
     return by_name

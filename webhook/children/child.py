@@ -69,15 +69,17 @@ class Child:
 
     def origin(self, keys: Sequence[str | int], value: Any = MISSING) -> Origin:
         """The origin of a place. Of several fields, it is the one that has the ``value``, or else that has the name of
-        the place, or else the first one that the object has.
+        the place, or else the first one that the object has. Where the child has no value, it may be one that the
+        object lacks, too.
 
         Kubernetes tells a fault of an entry at its map: the origin is that of the entry, or the map that it is from.
         """
         node = _at(self.object, tuple(keys))
         if isinstance(node, Mapping) and isinstance(value, str):
-            key = value if value in node else next((each for each in node if node[each] == value), None)
+            key = value if value in node else next((entry for entry in node if node[entry] == value), None)
             if key is not None:
-                origin = self._origin((*keys, key), value)._replace(reads=self._origin(tuple(keys), value).reads)
+                origin, around = self._origin((*keys, key), value), self._origin(tuple(keys), value)
+                origin = origin._replace(reads=(*origin.reads, *around.reads))
                 path = field_keys(origin.field)
                 return (
                     origin._replace(field=field_path(path[:-1])) if path[-1:] == [key] else origin._replace(exact=False)
@@ -95,8 +97,11 @@ class Child:
         paths = [*dict.fromkeys(path for each in source.paths for path in self._decisive(each))]
         if not paths:
             return NOWHERE
-        ranks = {path: _rank(owner, path, place, value, index) for index, path in enumerate(paths)}
+        is_absent = _at(self.object, place) in (MISSING, "")
+        ranks = {path: _rank(owner, path, place, value, index, is_absent) for index, path in enumerate(paths)}
         first, *others = sorted(paths, key=ranks.__getitem__)
+        if _has(_at(owner, first), value):  # it is the cause, whatever else the expression reads
+            return Origin(field_path(first))
         written = (field_path(path) for path in others if _at(owner, path) is not MISSING)
         return Origin(field_path(first), tuple(islice(written, 3)), reads=tuple(map(field_path, paths)))
 
@@ -134,12 +139,12 @@ class Child:
         if "targetPort" in item:  # of a Service
             item = {"containerPort": item["targetPort"]}
         own = _KEYS.get(str(*name), "name")
-        key = own if own in item else next((each for each in _NAMES if each in item), None)
+        key = own if own in item else next((name for name in _NAMES if name in item), None)
         if key is None:
             return index
         places = self._places.get((id(items), key))
         if places is None:
-            values = ((at, each.get(key)) for at, each in enumerate(items) if isinstance(each, Mapping))
+            values = ((at, entry.get(key)) for at, entry in enumerate(items) if isinstance(entry, Mapping))
             places = {value: at for at, value in reversed([*values]) if isinstance(value, Hashable)}
             self._places[id(items), key] = places
         return places.get(item[key], -1) if isinstance(item[key], Hashable) else -1
@@ -213,8 +218,20 @@ def _below(value: Any, key: str | int) -> Any:
     return MISSING
 
 
-def _rank(owner: Any, path: Place, place: Place, value: Any, index: int) -> tuple[bool, bool, bool, bool, int]:
+def _rank(
+    owner: Any, path: Place, place: Place, value: Any, index: int, is_absent: bool
+) -> tuple[bool, bool, bool, bool, int]:
     written = _at(owner, path)
-    is_same = value is not MISSING and written is not MISSING and str(written) == str(value)
+    is_same = _has(written, value)
     name = next((key for key in reversed(place) if isinstance(key, str)), "")
-    return not is_same, written is MISSING, path == _METADATA, path[-1:] != (name,), index
+    is_lacking = written is MISSING and not (is_absent and path[-1:] == (name,))
+    return not is_same, is_lacking, path == _METADATA, path[-1:] != (name,), index
+
+
+def _has(written: Any, value: Any) -> bool:
+    """Whether a value is what is written, or a key or a value of a map that is."""
+    if value is MISSING or written is MISSING:
+        return False
+    if isinstance(written, Mapping):
+        return isinstance(value, str) and (value in written or value in written.values())
+    return str(written) == str(value)

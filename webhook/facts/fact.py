@@ -34,7 +34,8 @@ class Fact:
     argument. A ``raw`` fact receives the object as it was sent, with unknown fields: it is about
     other releases, so it does not apply where another one is installed. A ``stored``
     fact receives the stored object of an update; for other requests, an empty object. A ``constant`` fact depends on
-    nothing but the settings. A ``remembered`` fact gives the same value, not an equal one, for what it has seen.
+    nothing but the settings. A ``sparse`` fact holds under each definition: a field that one lacks counts as absent. A
+    ``remembered`` fact gives the same value, not an equal one, for what it has seen.
     """
 
     compute: Callable[..., Any]
@@ -43,6 +44,7 @@ class Fact:
     raw: bool = False
     stored: bool = False
     constant: bool = False
+    sparse: bool = False
     remembered: bool = False
 
     def value(self, obj: dict[str, Any], view: ClusterView, settings: Settings) -> Any:

@@ -130,6 +130,7 @@ class Setting:
 
 Name = Annotated[str, TextSchema(least=1, most=60, strip=True)]
 Release = Annotated[str, TextSchema(check=_release)]
+Code = Annotated[str, TextSchema(r"^[A-Z]{2}[0-9]{3}$")]
 Group = Annotated[str, TextSchema(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", most=253)]
 
 
@@ -142,7 +143,8 @@ class Spec:
     release. ``successors``: a group of such kinds → the one that it replaces. ``images``: what the images of the
     operator are called that writes the status of its kinds. ``charts``: its Helm charts; ``appVersions``: version of a
     chart → release, where they differ; ``tags``: where the values of a chart name the tag of the operator's image.
-    ``repositories``: how the addresses of its repositories end. ``retired``: codes of rules that are gone.
+    ``repositories``: how the addresses of its repositories end. ``retired``: codes of rules that are gone;
+    ``moved``: of those that are gone the code that says the same now, of what the operator makes.
     ``settings``: those of the operator that its rules read, by name.
     """
 
@@ -159,7 +161,8 @@ class Spec:
     appVersions: dict[Name, Release] = field(default_factory=dict)  # noqa: N815 - Helm's word
     tags: list[Value] = field(default_factory=list)
     repositories: list[Annotated[str, TextSchema(r"^[^/\s]+/[^\s]*[^/\s]$", most=200)]] = field(default_factory=list)
-    retired: list[Annotated[str, TextSchema(r"^[A-Z]{2}[0-9]{3}$")]] = field(default_factory=list)
+    retired: list[Code] = field(default_factory=list)
+    moved: dict[Code, Code] = field(default_factory=dict)
     settings: dict[Annotated[str, TextSchema(r"^[A-Za-z_][A-Za-z0-9_]*$", most=60)], Setting] = field(
         default_factory=dict
     )

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from webhook import catalog
 from webhook.admission.errors import Problem
-from webhook.catalog import PACK, Catalog, Pack, built_in, names_read
+from webhook.catalog import PACK, Catalog, Pack, built_in, names_of_children, names_read
 from webhook.cli import FINDINGS, GOOD, native
 from webhook.cli.cases import is_about
 from webhook.cli.output import say
@@ -105,11 +105,11 @@ def _of_pack(pack: Pack, loaded: Catalog, api: str) -> Iterator[Problem]:
 
 
 def _of_settings(pack: Pack, loaded: Catalog, api: str) -> Iterator[Problem]:
-    """The settings that no rule reads, and those that a rule reads without asking whether they are known."""
+    """The settings that nothing reads, and those that a rule reads without asking whether they are known."""
     read = set[str]()
     for policy, rule in rules_with_policies(api, loaded).values() if pack.settings else ():
         named, asked = names_read(policy, rule)
-        read |= named | asked
+        read |= named | asked | names_of_children(policy)
         for name in sorted(name for name in named - asked if pack.settings[name].default is None):
             message = f"reads facts.operator.{name}, which may not be known: ask for has(facts.operator.{name}) first"
             yield Problem(pack.place("spec", "settings", name), rule.code, message)

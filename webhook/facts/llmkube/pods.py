@@ -31,12 +31,12 @@ _OF_OPERATOR: Final = ("model-storage", "model-source", "host-model", "custom-ca
 def _pod(service: dict[str, Any], view: ClusterView, settings: Settings, *, since: int) -> dict[str, Any]:
     """The parts of the pods of a service. A Model that is not in view counts as one of a single file."""
     model, spec = _named(service, view, "modelRef"), mapping(service, "spec")
-    storage, is_cached = Storage(), _is_cached(settings) and _wants_cache(spec)
+    storage, wants_cache = Storage(), since < 15 or _wants_cache(spec)
     if (text(spec, "runtime") or "llamacpp") in _STAGED and spec.get("skipModelInit") is not True:
-        storage = _storage(service, model, view, since, is_cached=is_cached)
+        storage = _storage(service, model, view, since, is_cached=wants_cache and _is_cached(settings))
     return {
         "args": arguments(_server(spec, mapping(model, "spec"), storage.paths, since)),
-        "cached": is_cached and bool(key_of(model, since)),
+        "keeps": wants_cache and bool(key_of(model, since)),
         **_shown(storage, model),
     }
 
@@ -61,7 +61,7 @@ def _storage(
 ) -> Storage:
     namespace, runtime = namespace_of(service), text(service, "spec", "runtime")
     stage = stage_of(model, namespace, since, key_of(model, since) if is_cached else "")
-    is_drafted = reads_draft(text(service, "spec", "speculativeDecoding", "type"))
+    is_drafted = since >= 16 and reads_draft(text(service, "spec", "speculativeDecoding", "type"))
     draft = _named(service, view, "speculativeDecoding", "draftModelRef") if is_drafted else None
     beside = stage_of(draft, namespace, since, key_of(draft, since) if is_cached else "") if draft else None
     paths = (_served(stage, model, runtime, since), _served(beside, draft, runtime, since) if beside else "")
@@ -156,11 +156,14 @@ _PARTS: Final = {
 def _by_release(name: str, compute: Any, schema: Mapping[str, Any], *, configurable: bool = False) -> dict[str, Fact]:
     """A fact for each release at which it changes, such as ``pod11``; that of the newest has the plain name."""
     names = {since: f"{name}{since}" for since in _RELEASES} | {_RELEASES[-1]: name}
-    return {called: Fact(partial(compute, since=since), schema, configurable) for since, called in names.items()}
+    return {
+        called: Fact(partial(compute, since=since), schema, configurable, sparse=True)
+        for since, called in names.items()
+    }
 
 
 POD_FACTS: Final = {
-    **_by_release("pod", _pod, fields(args=STRINGS, cached=BOOLEAN, **_PARTS), configurable=True),
+    **_by_release("pod", _pod, fields(args=STRINGS, keeps=BOOLEAN, **_PARTS), configurable=True),
     "nodeSelector": Fact(_node_selector, {"type": "object", "additionalProperties": STRING}, configurable=True),
 }
 PREFETCH_FACTS: Final = _by_release("prefetch", _prefetch, fields(**_PARTS))
