@@ -101,7 +101,7 @@ class Child:
         ranks = {path: _rank(owner, path, place, value, index, is_absent) for index, path in enumerate(paths)}
         first, *others = sorted(paths, key=ranks.__getitem__)
         if _has(_at(owner, first), value):  # it is the cause, whatever else the expression reads
-            return Origin(field_path(first))
+            others = []
         written = (field_path(path) for path in others if _at(owner, path) is not MISSING)
         return Origin(field_path(first), tuple(islice(written, 3)), reads=tuple(map(field_path, paths)))
 

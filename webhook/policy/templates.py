@@ -269,8 +269,8 @@ def _copies(node: Node | Each | All) -> Iterator[tuple[str, ...]]:
                 yield from _copies(element)
         case All():
             yield from _copies(node.items)
-        case Each():
-            yield from ((*node.items.path[1:], "*", *path) for path in _of_items(node.node))
+        case Each() if node.items.path[0] == OBJECT and any(_of_items(node.node)):
+            yield (*node.items.path[1:], "*")  # what of an item is not copied is in no child
 
 
 def _of_items(node: Node) -> Iterator[tuple[str, ...]]:
