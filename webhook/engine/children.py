@@ -267,7 +267,7 @@ class _Judge:
                 yield from self._of(child, made)
             if not self._errors:
                 RIGHT.add(key, review.catalog)
-            if _TOO_MANY not in self._errors:  # its parts have faults that are not seen in it
+            if _TOO_MANY not in self._errors and children.judges_pods(made):  # else parts have faults not seen in it
                 self.judged |= {*child.judged()}
 
     @property
