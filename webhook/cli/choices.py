@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--aim-namespace", metavar="NAME", help="namespace of AIM's operator (default kaiwo-system)")
     add = group(parser, "does it fit").add_argument
     add("--fit", action=boolean, help="judge nodes, memory of GPUs, storage and limits (default)")
-    nodes = "what is known of the nodes: off reads none (default of serve and reconcile), auto finds out whether some may "
-    nodes += "be added (default of files and scan); fixed, elastic"
+    nodes = "what is known of the nodes: off reads none (default of serve and reconcile), auto finds out whether some "
+    nodes += "may be added (default of files and scan); fixed, elastic"
     add("--nodes", choices=["auto", "fixed", "elastic", "off"], help=nodes)
 
 
