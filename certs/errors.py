@@ -24,6 +24,9 @@ class CertsError(Exception):
     reason = "CertificatesFailed"
     """The reason of the Event, in Kubernetes' spelling."""
 
+    may_pass = False
+    """Whether an Event waits until the fault has lasted for a while: it may be one of a pod that is about to end."""
+
     def __init__(self, message: str, path: str = "") -> None:
         super().__init__(message)
         self.path = path
@@ -67,6 +70,7 @@ class ApiServerError(CertsError):
     def __init__(self, status: int, message: str, path: str = "") -> None:
         super().__init__(message, path)
         self.status = status
+        self.may_pass = status in {401, 403}  # an upgrade or an uninstall takes the rights before the pods
 
 
 class PublishError(CertsError):

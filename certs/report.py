@@ -14,6 +14,7 @@ from certs.errors import ApiServerError, CertsError
 
 # A fault is looked at every few seconds. An Event lives for an hour by default, so an hourly one stays visible.
 _AGAIN = timedelta(hours=1)
+_LASTING = timedelta(minutes=2)  # longer than a pod takes to end that has lost its rights
 _CONTROLLER = "modelgate.dev/certs"
 _NOTE = 1024  # Kubernetes' limit
 _ADMISSION = "admissionregistration.k8s.io/v1"
@@ -84,17 +85,21 @@ class Reporter:
     error: Callable[[str, object], None]
     info: Callable[[str, object], None]
     events: Events | None = None
-    _said: dict[str, datetime] = field(default_factory=dict)
+    _seen: dict[str, datetime] = field(default_factory=dict)  # when each fault was seen first
+    _logged: dict[str, datetime] = field(default_factory=dict)
+    _recorded: dict[str, datetime] = field(default_factory=dict)
 
     def tell(self, faults: Sequence[CertsError], now: datetime) -> None:
-        for text in set(self._said) - set(map(str, faults)):
-            del self._said[text]
+        for text in set(self._seen) - set(map(str, faults)):
+            for times in (self._seen, self._logged, self._recorded):
+                times.pop(text, None)
             self.info("over: %s", text)
         for fault in faults:
-            said = self._said.get(str(fault))
-            if said is None or now - said >= _AGAIN:
-                self._said[str(fault)] = now
+            first = self._seen.setdefault(str(fault), now)
+            if _is_due(self._logged, fault, now):
                 self.error("%s", fault)
+            lasts = not fault.may_pass or now - first >= _LASTING
+            if lasts and _is_due(self._recorded, fault, now):
                 self._record("Warning", fault.reason, fault.path, str(fault), now)
 
     def note(self, note: Note, now: datetime) -> None:
@@ -110,6 +115,15 @@ class Reporter:
             self.events.create(level, reason, path, text, now)
         except ApiServerError as error:
             self.error("no Event was created: %s", error)
+
+
+def _is_due(times: dict[str, datetime], fault: CertsError, now: datetime) -> bool:
+    """Whether a fault is to be told again; notes that it is told now."""
+    last = times.get(str(fault))
+    if last is not None and now - last < _AGAIN:
+        return False
+    times[str(fault)] = now
+    return True
 
 
 def _object(path: str) -> dict[str, str]:

@@ -66,9 +66,7 @@ FACES: dict[str, dict[str, str]] = {
     "webhook.enforcement": {},
     "webhook.facts": {
         "webhook.facts.aim": "the algorithms of an API, which its projection follows",
-        "webhook.facts.fit": "what an object asks of nodes, GPUs and storage",
         "webhook.facts.llmkube": "as it",
-        "webhook.facts.memory": "bytes of weights, caches and GPUs, and their tables",
         "webhook.facts.ome": "as it",
         "webhook.facts.nodes": "values at paths of an object of any shape",
         "webhook.facts.settings": "which behaviour of an API to follow",

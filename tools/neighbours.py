@@ -3,7 +3,7 @@
 Operators make objects of kinds that others define, such as an InferenceService of KServe. Modelgate has the definitions
 of those kinds that descriptions of children name, so that such a child is judged without a cluster, too. Each is one
 file, ``<Kind>.<group>.json.xz``: the version that is stored, without texts, columns and status.
-``sources.json`` says of each where it is from.
+``sources.json`` says of each where it is from, and which parts are left open.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import hashlib
 import json
 import lzma
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,12 +28,17 @@ _APPROVAL: Final = "api-approved.kubernetes.io"
 _OPEN: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
-def shipped(definition: dict[str, Any]) -> dict[str, Any]:
-    """What is kept of a definition: nothing that decides about the specification of an object is lost."""
+def shipped(definition: dict[str, Any], open_parts: Sequence[str] = ()) -> dict[str, Any]:
+    """What is kept of a definition: nothing is lost that decides about the specification of an object.
+
+    ``open_parts`` are paths of parts that no operator here uses. They are left open, so that nothing is said of them.
+    """
     spec = definition["spec"]
     version = next(each for each in spec["versions"] if each["storage"])
     schema = _without_texts(version["schema"]["openAPIV3Schema"])
-    schema["properties"] |= {"status": _OPEN} if "status" in schema["properties"] else {}
+    for path in (*open_parts, *(["status"] if "status" in schema["properties"] else [])):
+        *parents, last = path.split(".")
+        reduce(lambda node, key: node["properties"][key], parents, schema)["properties"][last] = _OPEN
     kept = {"name": version["name"], "served": True, "storage": True}
     kept |= {"subresources": version["subresources"]} if "subresources" in version else {}
     names = {key: spec["names"][key] for key in ("kind", "listKind", "plural", "singular")}
@@ -88,7 +94,9 @@ def main(folder: Path) -> None:
         row = sources.get(definition["metadata"]["name"])
         if row is not None:
             row["sha256"] = hashlib.sha256(content).hexdigest()
-            file_of(definition).write_bytes(lzma.compress(orjson.dumps(shipped(definition)), preset=9))
+            file_of(definition).write_bytes(
+                lzma.compress(orjson.dumps(shipped(definition, row.get("open", ()))), preset=9)
+            )
     SOURCES.write_text(text_of(sources), encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The wheel: one package, `modelgate`, in which `webhook`, `certs`, `reconciler` and `policies` are.
+"""The wheel: one package, `modelgate`, in which `webhook`, `certs`, `reconciler`, `policies` and `packs` are.
 
 Their names are too common to be loose in ``site-packages`` or on ``sys.path``. In a checkout they are folders at the
 top, and modules import each other by these names; in the wheel each import says ``modelgate.webhook`` instead. No line
@@ -15,7 +15,7 @@ from typing import Any, Final
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGES: Final = ("webhook", "certs", "reconciler")
-FOLDERS: Final = ("modelgate", *PACKAGES, "policies")
+FOLDERS: Final = ("modelgate", *PACKAGES, "policies", "packs")
 _NAME: Final = rf"(?:{'|'.join(PACKAGES)})"
 _IMPORT: Final = re.compile(rf"^(\s*(?:from|import) )({_NAME})(?=[. ])", re.MULTILINE)
 _TEXT: Final = re.compile(rf'(?<=")({_NAME}\.[a-z_.]+)(?=")')

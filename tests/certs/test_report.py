@@ -66,12 +66,26 @@ FAULTS = [
 @pytest.mark.parametrize(("fault", "reason", "version", "kind", "name"), FAULTS)
 def test_each_fault_is_an_event_about_the_object_that_is_at_fault(said, fault, reason, version, kind, name):
     api = Recorder()
-    Reporter(to(said), to(said), Events(api, "ns", "gate-0", "1")).tell([fault], NOW)
+    reporter = Reporter(to(said), to(said), Events(api, "ns", "gate-0", "1"))
+    reporter.tell([fault], NOW)
+    reporter.tell([fault], NOW + timedelta(minutes=2))
     ((path, event),) = api.events
     assert path == "/apis/events.k8s.io/v1/namespaces/ns/events"
     assert (event["reason"], event["type"]) == (reason, "Warning")
     pod = {"uid": "1"} if kind == "Pod" else {}
     assert event["regarding"] == {"apiVersion": version, "kind": kind, "name": name, "namespace": "ns", **pod}
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_right_that_is_missing_is_an_event_when_it_has_lasted_for_two_minutes(said, status):
+    """A pod that drains may lose its rights before it ends."""
+    api = Recorder()
+    reporter = Reporter(to(said), to(said), Events(api, "ns", "gate-0", "1"))
+    for seconds in range(0, 120, 5):
+        reporter.tell([ApiServerError(status, "no")], NOW + seconds * SECOND)
+    assert (said, api.events) == (["no"], [])
+    reporter.tell([ApiServerError(status, "no")], NOW + 120 * SECOND)
+    assert len(api.events) == 1
 
 
 def test_the_note_of_an_event_is_as_long_as_kubernetes_allows(said):

@@ -119,9 +119,18 @@ def test_helm_test_runs_the_doctor_with_an_account_that_only_reads():
     verbs = {verb for rule in found["ClusterRole"]["rules"] for verb in rule["verbs"]}
     assert verbs == {"get", "list"}
     assert not any("secrets" in rule["resources"] for rule in found["ClusterRole"]["rules"])
-    for each in found.values():
-        assert each["metadata"]["annotations"]["helm.sh/hook"] == "test"
-        assert "hook-succeeded" in each["metadata"]["annotations"]["helm.sh/hook-delete-policy"]
+    assert found["Pod"]["metadata"]["annotations"]["helm.sh/hook"] == "test"
+    assert found["Pod"]["metadata"]["annotations"]["helm.sh/hook-delete-policy"].endswith("hook-succeeded,hook-failed")
+    assert {"cpu", "memory"} == container["resources"]["limits"].keys()  # as a ResourceQuota may ask for
+
+
+def test_the_account_of_helm_test_goes_with_the_release_and_has_no_token_of_its_own():
+    """Helm leaves what a hook has made when a later hook cannot be made, also after an uninstall."""
+    kinds = {each["kind"]: each for each in rendered() if each["metadata"]["name"] == "modelgate-test"}
+    assert kinds.keys() == {"ServiceAccount", "ClusterRole", "ClusterRoleBinding"}
+    assert not any("helm.sh/hook" in each["metadata"].get("annotations", {}) for each in kinds.values())
+    assert kinds["ServiceAccount"]["automountServiceAccountToken"] is False
+    assert not [each for each in rendered("test.enabled=false") if each["metadata"]["name"] == "modelgate-test"]
 
 
 def test_the_page_has_every_check():

@@ -77,7 +77,7 @@ def test_flags_variables_and_mounts_are_added_to_the_main_container_only(compone
     )
     container = main(component, *added)
     assert container["args"] == [*main(component)["args"], "--workers=4", "--profile=a: b"]
-    assert container["env"] == [{"name": "HTTPS_PROXY", "value": "http://p"}]
+    assert container["env"] == [*main(component).get("env", ()), {"name": "HTTPS_PROXY", "value": "http://p"}]
     assert mount in container["volumeMounts"]
     rest = [each for each in containers(pods(*added)[component]) if each["name"] != component]
     assert rest == [each for each in containers(pods()[component]) if each["name"] != component]
@@ -108,7 +108,7 @@ def test_common_labels_and_annotations_are_on_everything():
 def test_accounts_can_have_another_name_everywhere():
     sets = ('gate.serviceAccount={"name":"mine","annotations":{"role":"r"}}', 'reconciler.serviceAccount.name="theirs"')
     accounts = {each["metadata"]["name"]: each["metadata"] for each in of_kind("ServiceAccount", *sets)}
-    assert accounts.keys() == {"mine", "mine-view", "theirs"}
+    assert accounts.keys() == {"mine", "mine-view", "theirs", "modelgate-test"}
     assert accounts["mine"]["annotations"] == {"role": "r"}
     found = pods(*sets)
     assert (found["gate"]["serviceAccountName"], found["reconciler"]["serviceAccountName"]) == ("mine", "theirs")

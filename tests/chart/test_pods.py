@@ -185,7 +185,7 @@ def test_the_arguments_of_the_certificates_speak_of_what_the_chart_installs():
 def test_the_server_listens_where_the_service_and_the_probes_look():
     server, (service,) = container("gate", "gate"), of_kind("Service")
     options = parsed(server["args"])
-    assert (options.host, str(options.tls_dir)) == ("0.0.0.0", "/tls")
+    assert (options.host, str(options.tls_dir)) == (None, "/tls")  # every address: it is in a pod
     ports = {"https": options.listen_port, "health": options.health_port}
     assert {port["name"]: port["containerPort"] for port in server["ports"]} == ports
     assert service["spec"]["ports"] == [

@@ -108,7 +108,7 @@ def test_the_chart_passes_its_own_lint_without_a_word(chart):
 )
 def test_everything_is_named_after_the_release(release, sets, name):
     assert {each["metadata"]["name"] for each in configurations(*sets, release=release)} == {name, f"{name}-policies"}
-    endings = ("", "-policies", "-view", "-reconciler", "-ca-bundle-only", "-creations", "-webhooks")
+    endings = ("", "-policies", "-view", "-reconciler", "-ca-bundle-only", "-creations", "-webhooks", "-test")
     for each in rendered(*sets, release=release):
         assert each["metadata"]["name"] in {f"{name}{ending}" for ending in endings}
 

@@ -94,6 +94,10 @@ def test_a_configuration_above_the_repository_is_not_read(project: Path, monkeyp
         ("profile: lenient", ":1: profile: Input should be "),
         ("exclude: vendor", ":1: exclude: Input should be a valid list"),
         ("ignore: [LK999]", "--ignore: there is no rule LK999; did you mean"),
+        ("ignore: [{codes: [LK999]}]", "--ignore: there is no rule LK999; did you mean"),
+        ("ignore: [{codes: [LK305], until: soon}]", "spec.until: must be a time in RFC 3339"),
+        ("ignore: [{codes: ['*']}]", "spec.codes: an exception needs codes other than *"),
+        ("ignore: [{codes: [LK305], name: [a]}]", "ignore[0]"),
         ("operators: {llmkube: [a]}", ":1: operators.llmkube: Input should be a valid dictionary"),
         ("operators: {a.b: {c: 1}, a: {b.c: 2}}", ":1: operators: a.b.c is set twice"),
         ("operators: {llmkube: {roots: a}}", '--set llmkube.roots: LLMKube has no setting "roots" here; use one of'),
@@ -118,6 +122,29 @@ def test_a_configuration_that_is_named_must_be_there(project: Path, capsys: Capt
     assert "other.yaml: cannot be read: No such file" in capsys.readouterr().err
     (project / "other.yaml").write_text("")
     assert main(["check", "--config=other.yaml", "manifests/model.yaml"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "ignored"),
+    [
+        ("codes: [LK305]", True),
+        ("codes: [LK3*], kinds: [Model], names: [good], namespaces: [default]", True),
+        ("codes: [LK305], names: [other]", False),
+        ("codes: [LK305], kinds: [OpenModel]", False),
+        ("codes: [LK305], namespaces: [other]", False),
+        ("codes: [LK305], until: 2999-01-01T00:00:00Z, reason: later", True),
+        ("codes: [LK305], until: 2020-01-01T00:00:00Z", False),
+    ],
+)
+def test_warnings_about_some_objects_are_ignored_in_the_words_of_an_exception(
+    project: Path, capsys: Capture, words: str, ignored: bool
+) -> None:
+    text = (project / "manifests/model.yaml").read_text()
+    (project / "manifests/model.yaml").write_text(text.replace("metadata: {", "metadata: {namespace: default, "))
+    configure(project, f"exclude: [manifests/old]\nfailOn: warning\nignore: [{{{words}}}]\n")
+    main(["check", "manifests"])
+    told = capsys.readouterr()
+    assert ("LK305" not in told.out) == ignored, told
 
 
 def test_the_schema_in_the_repository_is_that_of_the_code() -> None:

@@ -19,6 +19,12 @@ from tests.cli.trees import GOOD, repository
 from tests.once import made_once
 from tests.shared import ROOT
 
+POOL = """\
+apiVersion: inference.networking.k8s.io/v1
+kind: InferencePool
+metadata: {name: pool, namespace: team}
+spec: {selector: {matchLabels: {app: vllm}}, targetPorts: [{number: 8000}]}
+"""
 BAD = GOOD.replace("{source", "{fromat: gguf, source")
 
 
@@ -68,11 +74,15 @@ def test_a_wheel_brings_the_command_and_only_its_own_name(installed: Path, tmp_p
     checked = run(modelgate, "check", model, cwd=tmp_path)
     assert (checked.returncode, f"{model}:4:8: unknown-field error: spec.fromat: " in checked.stdout) == (1, True)
     assert run(modelgate, "rule", "LK205", cwd=tmp_path).stdout.startswith("LK205: Model ")
+    pool = tmp_path / "pool.yaml"
+    pool.write_text(POOL)
+    judged = run(modelgate, "check", "--policies", "packs/gateway-inference", pool, cwd=tmp_path)
+    assert (judged.returncode, "GI301 warning" in judged.stdout) == (0, True), judged.stderr
     assert run(modelgate, "test", "--kind=Model", cwd=tmp_path).stdout.endswith(" passed, 0 failed\n")
     assert run(installed / "kubectl-modelgate", "version").stdout.startswith("modelgate ")
     assert run(installed / "python", "-m", "modelgate", "version").returncode == 0
     (site,) = installed.parent.glob("lib/python*/site-packages")
-    assert not {"webhook", "certs", "policies", "reconciler"} & {each.name for each in site.iterdir()}
+    assert not {"webhook", "certs", "policies", "packs", "reconciler"} & {each.name for each in site.iterdir()}
 
 
 def test_the_library_meets_no_name_of_its_user(installed: Path, tmp_path: Path) -> None:

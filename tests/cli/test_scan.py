@@ -17,6 +17,7 @@ from tests.definitions import FETCHED, definitions
 from tests.reconciler.apiserver import ApiServer
 from tests.shared import ROOT, shared
 from webhook.cli import main
+from webhook.cli.report.codes import Ignoring
 from webhook.cli.scan import table
 from webhook.cli.scan.judging import Scan
 from webhook.cli.scan.sources import Cluster
@@ -183,7 +184,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
 def scanned(server: ApiServer, *, kinds: tuple[str, ...] = ("Model",), namespace: str = "") -> tuple[Scan, Cluster]:
     rules = audit.load("standard", DEFAULT_SETTINGS)
     source = Cluster(Reader(server.client()), rules, kinds, namespace)
-    return Scan(source, frozenset()), source
+    return Scan(source, Ignoring(frozenset())), source
 
 
 def test_a_cluster_is_read_page_by_page_and_only_read(server: ApiServer) -> None:

@@ -1,4 +1,4 @@
-"""Nodes in memory: as shapes, of which a change of a status that changes nothing is none."""
+"""Nodes in memory are shapes; an update of a status that changes no shape is ignored."""
 
 import tracemalloc
 
@@ -33,7 +33,7 @@ def test_equal_nodes_share_a_shape_though_kubelets_report_memory_that_differs_by
     assert store.get(Key("", "b"))["metadata"] == {"name": "b", "labels": {"pool": "p0"}}
 
 
-def test_a_status_that_leaves_the_shape_as_it_is_is_no_change_and_the_list_stays_the_same():
+def test_a_status_that_leaves_the_shape_as_it_is_leads_to_the_same_list():
     store = NodeStore()
     put(store, node("a"))
     table = store.list(None)

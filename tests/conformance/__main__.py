@@ -42,12 +42,12 @@ def _paths(names: list[str]) -> list[Path]:
 
 
 def _shared() -> list[Path]:
-    """The tables of pods, of objects, of reading, and of LLMKube's operator, which are not published."""
-    folders = ("corpora/pods", "corpora/objects", "corpora-upstream/llmkube")
+    """The tables of pods, of objects, of fit, of reading, and of LLMKube's operator, which are not published."""
+    folders = ("corpora/pods", "corpora/objects", "corpora/fit", "corpora-upstream/llmkube")
     found = [path for folder in folders for path in sorted(SHARED.glob(f"{folder}/*.json"))]
     there = [path for path in (*found, SHARED / "corpora" / "yaml.json") if path.exists() and is_table(path)]
-    if {path.parent.name for path in there} < {"pods", "objects", "llmkube", "corpora"}:
-        print(f"{'pods, objects, llmkube, yaml':44} not all run: {SHARED} lacks tables; set MODELGATE_SHARED")
+    if {path.parent.name for path in there} < {"pods", "objects", "fit", "llmkube", "corpora"}:
+        print(f"{'pods, objects, fit, llmkube, yaml':44} not all run: {SHARED} lacks tables; set MODELGATE_SHARED")
     return there
 
 

@@ -15,9 +15,11 @@ from webhook import catalog
 from webhook.admission import Request
 from webhook.cluster import Kind, MemoryView
 from webhook.engine import Options, mutate, validate
+from webhook.engine.children import child_findings
 from webhook.engine.decisions import _stamped
 from webhook.engine.filling.defaulting import normalise
 from webhook.engine.findings import Findings
+from webhook.engine.placement import fit_findings
 from webhook.engine.pods.findings import pod_findings
 from webhook.engine.review import ObjectReview, Subject
 from webhook.engine.rules import validate_rules
@@ -49,9 +51,32 @@ def of_fact(review: ObjectReview) -> object:
     return review.scope(review.obj, None).fact("overlaps")
 
 
+SERVICE = known_kind("InferenceService", LOADED)
+OF_MODEL: Final[dict[str, Any]] = {
+    "apiVersion": "ome.io/v1beta1",
+    "kind": "InferenceService",
+    "metadata": {"name": "a", "namespace": "b"},
+    "spec": {"model": {"name": "m"}, "runtime": {"name": "a"}, "engine": {"runner": {"name": "_", "image": "a"}}},
+}
+
+
+def of_service(review: ObjectReview) -> Subject:
+    """A service over the runtime, with the same budget."""
+    request = Request(SERVICE.gvk, SERVICE.plural, "CREATE", OF_MODEL, name="a", namespace="b")
+    made = ObjectReview.of(SERVICE, request, LOADED, MemoryView([OBJECT]), review.options)
+    return Subject(made, OF_MODEL, None, catalog.NOTHING_ASIDE, [])
+
+
+def of_children(review: ObjectReview) -> object:
+    subject = of_service(review)
+    return child_findings(subject, subject.review.scope(OF_MODEL, None), frozenset())
+
+
 SOURCES: Final[dict[str, Callable[[ObjectReview], object]]] = {
     "validate_rules": of_rules,
     "pod_findings": lambda review: pod_findings(subject(review)),
+    "child_findings": of_children,
+    "fit_findings": lambda review: fit_findings(of_service(review)),
     "add_unknown_fields": lambda review: add_unknown_fields(subject(review), Findings()),
     "normalise": normalise,
     "fact": of_fact,
@@ -70,6 +95,7 @@ BOUNDED: Final = {
     "relax": "there are as many as causes",
     "tolerated": "there are as many as causes",
     "with_findings": "there are as many as causes",
+    "heard": "there are as many as warnings",
     "of": "it passes on the refusal of the size",
 }
 """What returns findings and does not spend by itself, and why it needs not to."""

@@ -10,8 +10,7 @@ from webhook import catalog
 from webhook.admission.decision import GroupVersionKind
 from webhook.cli import cases
 from webhook.cluster import Kind, MemoryView
-from webhook.facts import WATCHED
-from webhook.facts.fit import FIT_FETCHED, FIT_WATCHED
+from webhook.facts import FIT_FETCHED, FIT_WATCHED, WATCHED
 from webhook.manifests import documents
 
 ROOT = Path(__file__).resolve().parents[2] / "policies"

@@ -185,7 +185,7 @@ WEIGHTS = {
     },
     "weights that are made up": flagged("--load-format", "dummy"),
     "a label in another unit": {"fleet": unlike(metadata={"name": "a", "labels": {f"{GPU}.memory": "24"}})},
-    "a label that is no number": {"fleet": unlike(metadata={"name": "a", "labels": {f"{GPU}.memory": "80Gi"}})},
+    "a label with a unit": {"fleet": unlike(metadata={"name": "a", "labels": {f"{GPU}.memory": "80Gi"}})},
     "a label that lies upwards": {"fleet": unlike(metadata={"name": "a", "labels": {f"{GPU}.memory": "288000"}})},
     "a product that is not in the table": {"fleet": unlike(metadata={"name": "a", "labels": {f"{GPU}.product": "X"}})},
     "memory that is shared with the node": {
@@ -220,6 +220,20 @@ def test_memory_is_not_judged(name):
 def test_a_board_that_has_modified_variants_is_probable():
     board = unlike(metadata={"name": "a", "labels": {f"{GPU}.product": "NVIDIA-GeForce-RTX-3090"}})
     assert found(fleet=board) == {("KF001", False)}
+
+
+def test_a_count_that_is_less_than_what_the_node_offers_is_not_believed():
+    lying = node()
+    lying["status"] = {"allocatable": {**ALLOCATABLE, GPU: "2"}}
+    assert found(model=TWO, fleet=[lying]) == set()
+
+
+def test_layers_beyond_99_stay_on_the_node():
+    size = {"op": "add", "path": "/status/size", "value": "26.0 GiB"}
+    assert found(model=[add("/spec/source", "https://example.com/x.gguf"), size]) == set()
+    assert found(model=[add("/status/size", "27.0 GiB")]) == {("KF001", True)}
+    many = [add("/status/gguf", {"layerCount": 126})]
+    assert found(model=[add("/status/size", "27.0 GiB"), *many]) == set()
 
 
 def test_a_time_slice_has_no_memory_of_its_own():

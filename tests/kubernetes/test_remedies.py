@@ -76,7 +76,7 @@ def test_any_error_has_a_line(value: object, detail: str) -> None:
 Errors = Callable[[Any], list[FieldError]]
 SUPPORTED = re.compile(r'supported values: (".*")')
 EXAMPLES = (
-    (re.compile(r"; use (?:lower-case )?letters, digits()"), lambda _: "mended"),
+    (re.compile(r"; use (?:lower-case )?letters, digits()"), lambda _: "written"),
     (re.compile(r"; use (cpu), memory"), str),
     (re.compile(r"; (?:write|use) .*such as ([^ ,]+|0 3 \* \* \*)$"), str),
     (re.compile(r"; use (\d+) or more$"), int),
@@ -142,7 +142,7 @@ def judged(folder: str, case: dict[str, Any]) -> tuple[Any, Errors] | None:
 
 
 @pytest.mark.parametrize("folder", ["objects", "pods"])
-def test_advice_that_a_program_follows_mends_the_fault_and_makes_no_other(folder: str) -> None:
+def test_advice_that_a_program_follows_ends_the_fault_and_makes_no_other(folder: str) -> None:
     advice, wrong = Counter[str](), []
     for case in cases(folder):
         given = judged(folder, case)

@@ -5,6 +5,7 @@ import queue
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,12 +14,21 @@ SECONDS = 60
 
 
 class Editor:
-    """One client with its own server. Positions are (line, column), from 0, in UTF-16."""
+    """One client with its own server. Positions are (line, column), from 0, in UTF-16.
 
-    def __init__(self, folder: Path, *flags: str, capabilities: dict[str, Any] | None = None) -> None:
-        command = [sys.executable, "-m", "modelgate", "lsp", *flags]
+    ``command`` is another server; ``settings`` are what it may ask for.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *flags: str,
+        command: Sequence[str] = (sys.executable, "-m", "modelgate", "lsp"),
+        settings: dict[str, Any] | None = None,
+    ) -> None:
+        self.settings = settings or {}
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder
+            [*command, *flags], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder
         )
         self.folder = folder
         self._answers: dict[int, dict[str, Any]] = {}
@@ -37,7 +47,10 @@ class Editor:
             processId=None,
             rootUri=folder.as_uri(),
             workspaceFolders=[{"uri": folder.as_uri(), "name": "w"}],
-            capabilities=capabilities or {"textDocument": {"rename": {"prepareSupport": True}}},
+            capabilities={
+                "textDocument": {"rename": {"prepareSupport": True}, "publishDiagnostics": {"versionSupport": True}},
+                "workspace": {"configuration": True},
+            },
         )["capabilities"]
         self.tell("initialized")
 
@@ -91,9 +104,13 @@ class Editor:
         elif message["method"] == "textDocument/publishDiagnostics":
             params = message["params"]
             self.findings[params["uri"]] = params["diagnostics"]
-            self.published[params["uri"]] = params.get("version")
+            newest = {self.uri(name): version for name, version in self._versions.items()}
+            self.published[params["uri"]] = params.get("version", newest.get(params["uri"]))
         elif message["method"] == "window/showMessage":
             self.messages.append(message["params"]["message"])
+        elif message["method"] == "workspace/configuration":
+            wanted = [self.settings.get(item.get("section")) for item in message["params"]["items"]]
+            self.send({"id": message["id"], "result": wanted})
         elif "id" in message:
             self.send({"id": message["id"], "result": None})
 

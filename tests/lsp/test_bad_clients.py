@@ -1,4 +1,4 @@
-"""Clients and files that nobody should send: the server answers, or ends with a sentence; it never hangs or crashes."""
+"""Bad clients and bad files: the server answers, or ends with a sentence; it never hangs or crashes."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def test_a_message_of_nonsense_changes_nothing(editor, body):
     assert is_alive(editor, f"alive-{abs(hash(body))}.yaml")
 
 
-def test_lines_that_are_no_header_are_skipped(editor):
+def test_lines_without_a_header_are_skipped(editor):
     editor.raw(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n\r\nContent-Length: many\r\n\r\n")
     assert is_alive(editor, "after-http.yaml")
 
@@ -135,6 +135,21 @@ def test_a_file_of_nonsense_gets_answers(editor, text):
     assert is_alive(editor, f"after-{name}")
 
 
+def test_a_folder_with_files_of_nonsense_is_read(tmp_path):
+    deep = "apiVersion: inference.llmkube.dev/v1alpha1\nkind: Model\nmetadata: {name: deep}\nspec: "
+    (tmp_path / "deep.yaml").write_text(f"{deep}{'{a: ' * 900}1{'}' * 900}\n")
+    (tmp_path / "json.json").write_text('{"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "Model", "spec": ')
+    (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00kind: Model")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "model.yaml").write_text(MODEL)
+    with Editor(tmp_path) as editor:
+        assert is_alive(editor, "model.yaml")
+        assert editor.open("deep.yaml") != []
+        assert editor.close() == 0
+        assert "Traceback" not in editor.log.decode()
+
+
 def test_large_files_are_said_not_to_be_judged(editor):
     (finding,) = editor.open("large.yaml", f"{MODEL}# {'x' * (8 << 20)}\n")
     assert finding["message"].startswith("not judged here: more than 1 MiB of text")
@@ -167,7 +182,7 @@ def test_a_client_that_closes_in_the_middle_ends_the_server(tmp_path, sent, log)
     assert (process.returncode, output, errors.decode().strip()) == (0, b"", log)
 
 
-def test_an_exit_without_a_shutdown_is_no_success(tmp_path):
+def test_an_exit_without_a_shutdown_is_a_failure(tmp_path):
     with Editor(tmp_path) as editor:
         editor.tell("exit")
         assert editor.process.wait(SECONDS) == 1  # without a shutdown before it

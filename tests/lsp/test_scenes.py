@@ -244,6 +244,18 @@ def test_a_repair_is_offered_and_repairs(editor):
     assert changed(editor, "model.yaml", text, repair) == (MODEL, [])
 
 
+def test_the_name_that_is_meant_is_offered(editor):
+    text = SERVICE.replace("modelRef: llama", "modelRef: lama")
+    editor.open("service.yaml", text)
+    meant, here, whole = actions(editor, "service.yaml", (5, 4))
+    assert [each["title"] for each in (meant, here, whole)] == [
+        "Replace by llama",
+        "Ignore LS401 here",
+        "Ignore LS401 in this object",
+    ]
+    assert changed(editor, "service.yaml", text, meant) == (SERVICE, [])
+
+
 def test_all_repairs_are_one_action(editor):
     text = MODEL.replace("accelerator", "acelerator").replace("count", "cuont")
     editor.open("model.yaml", text)
@@ -553,6 +565,8 @@ def test_a_pin_of_the_repository_says_the_release_also_after_it_is_saved(tmp_pat
     with Editor(tmp_path) as editor:
         editor.open("model.yaml")
         assert "LLMKube 0.9.9 (release.yaml:8)" in editor.at("hover", "model.yaml", (1, 1))["contents"]["value"]
+        hover = editor.at("hover", "model.yaml", place_of(MODEL, "accelerator", 2))["contents"]["value"]
+        assert "Kind of acceleration" in hover  # a text of the documented release
         editor.open("release.yaml")
         new = RELEASE.replace("0.9.9", "0.9.5")
         editor.type("release.yaml", new)

@@ -1,12 +1,15 @@
 """Templates of children: what they make, where each place comes from, and which ones are refused."""
 
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from tests.policy.test_compile import MODEL, compiled, problems
+from webhook.catalog import pickling
 from webhook.cel import Budget
-from webhook.policy import MISSING, Frame, PolicyScope, Prepared, TooManyError
+from webhook.policy import MISSING, Frame, Inputs, PolicyScope, Prepared, TooManyError
+from webhook.policy.environments import Environments
 
 CHILD = """\
   children:
@@ -185,3 +188,14 @@ def test_a_kind_is_a_text_and_a_name_is_used_once() -> None:
 def test_a_template_is_not_nested_without_end() -> None:
     deep = "{a: " * 70 + "x" + "}" * 70
     assert any("is nested more than 60 deep" in problem for problem in problems(f"{CHILD}      data: {deep}\n"))
+
+
+def test_what_is_computed_of_the_items_of_a_fact_can_be_stored() -> None:
+    environment = Environments(Inputs(MODEL.schema, FACTS)).of_item(("known", "items"))
+    program = environment.program(environment.check("self.name + '-data'"), name="of the test")
+    again = pickling.loaded(pickling.dumped(program, {}), {})
+    assert again.evaluate({"self": {"name": "a"}}) == "a-data"
+    assert again.tree()
+    read_only = pickling.loaded(pickling.dumped(MappingProxyType({"a": 1}), {}), {})
+    assert isinstance(read_only, MappingProxyType)
+    assert read_only == {"a": 1}

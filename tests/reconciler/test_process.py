@@ -221,6 +221,31 @@ def test_the_command_works_until_it_is_told_to_end(server, kubeconfig):
     assert server.get("leases", "modelgate-reconciler", "ns")["spec"]["holderIdentity"] == ""
 
 
+def test_the_command_begins_again_when_its_lease_is_lost_and_the_pod_is_not_restarted(server, kubeconfig):
+    """As after an API server that was away for longer than the lease lasts."""
+    with command("--kubeconfig", kubeconfig, "--namespace", "ns", "--apis", "llmkube") as process:
+        server.put("models", stamp(model()))
+        server.wait(lambda: phase(server) == "Ready")
+        taken = server.get("leases", "modelgate-reconciler", "ns")
+        server.put("leases", {**taken, "spec": {**taken["spec"], "holderIdentity": "another"}})
+        lists = [("GET", "/apis/inference.llmkube.dev/v1alpha1/models")]
+        before = server.requests.count(lists[0])
+        read = ("GET", "/apis/coordination.k8s.io/v1/namespaces/ns/leases/modelgate-reconciler")
+        reads = server.requests.count(read)
+        server.wait(lambda: server.requests.count(read) >= reads + 3)  # it has lost it, and waits to lead
+        free = server.get("leases", "modelgate-reconciler", "ns")
+        server.put("leases", {**free, "spec": {**free["spec"], "holderIdentity": ""}})
+        server.wait(lambda: server.requests.count(lists[0]) > before)
+        server.put("models", stamp(model("new")))
+        server.wait(lambda: phase(server, "new") == "Ready")
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert "is lost" in log
+    assert "Traceback" not in log
+
+
 def test_the_command_allows_host_paths_by_flag(server, kubeconfig):
     server.put("models", stamp(model(source="/models/m.gguf")))
     with command(

@@ -23,7 +23,7 @@ from webhook.cli.shell.running import parser
 PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if "spec" not in p.parts)]
 FENCED = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?:^ {4}.*\n|^\n(?= {4}))+", re.MULTILINE)
-SERVING = {"serve", "reconcile", "demo"}
+SERVING = {"serve", "reconcile", "demo", "lsp"}
 """Commands that run until they are stopped, or start servers: tests/serve, tests/reconciler and tests/cli run them."""
 CLUSTER = {"scan", "certs", "doctor"}
 """What reads a cluster: test_scan.py, test_certs.py and test_install.py in tests/e2e run it."""

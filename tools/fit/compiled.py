@@ -12,7 +12,7 @@ from tools.fit.rows import GPUS, MODELS, read
 
 TABLES: Final = Path(__file__).parents[2] / "webhook" / "facts" / "memory" / "tables.json"
 _MIB: Final = 2**20
-_OF_MODEL: Final = ("match", "owners", "params_b", "native", "kv_bytes_token_fp16", "mla", "heads", "context")
+_OF_MODEL: Final = ("match", "owners", "params_b", "native", "kv_bytes_token_fp16", "mla", "layers", "heads", "context")
 
 
 def compiled() -> bytes:

@@ -13,6 +13,7 @@ from webhook.catalog import FORMS
 
 Node = Mapping[str, Any]
 
+_APPROVED: Final = "api-approved.kubernetes.io"
 _TEXTS: Final = ("description", "title", "example", "externalDocs")
 _NODES: Final = ("items", "additionalProperties")
 _VERSION: Final = ("name", "served", "storage", "subresources", "additionalPrinterColumns")
@@ -56,10 +57,16 @@ def draft(definition: Node) -> dict[str, Any]:
     return {
         "apiVersion": definition["apiVersion"],
         "kind": definition["kind"],
-        "metadata": {"name": definition["metadata"]["name"]},
+        "metadata": {"name": definition["metadata"]["name"], **_approved(definition)},
         "spec": {key: spec[key] for key in ("group", "scope", "names") if key in spec}
         | {"versions": [_version(each) for each in spec["versions"]]},
     }
+
+
+def _approved(definition: Node) -> dict[str, Any]:
+    """The annotation without which a definition of a protected group is not accepted."""
+    text = (definition["metadata"].get("annotations") or {}).get(_APPROVED)
+    return {"annotations": {_APPROVED: text}} if text and definition["spec"]["group"].endswith("k8s.io") else {}
 
 
 def _version(version: Node) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from webhook.catalog.applies import NOTHING_ASIDE, Aside, Dependences, Sight
 from webhook.catalog.catalog import Catalog, api_folders, load, ship
 from webhook.catalog.kept import POLICIES
 from webhook.catalog.kinds import Kinds, KnownKind
-from webhook.catalog.packs import NO_PACK, PACK, By, InForce, Pack, built_in, groups_of, known_apis
+from webhook.catalog.packs import NO_PACK, PACK, By, InForce, Pack, built_in, groups_of, installed_pack, known_apis
 from webhook.catalog.releases import UNKNOWN, chosen, later_releases
 from webhook.catalog.settings import check_settings, names_of_children, names_read, with_operator
 from webhook.catalog.shapes import FORMS
@@ -48,6 +48,7 @@ __all__ = [
     "definition_names",
     "forms",
     "groups_of",
+    "installed_pack",
     "known_apis",
     "later_releases",
     "load",

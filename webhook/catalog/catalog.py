@@ -16,7 +16,7 @@ from webhook.admission.errors import CatalogError, Problem
 from webhook.catalog.folders import Loaded, UserFolders, load_shipped
 from webhook.catalog.kept import POLICIES, SHIPPED, Kept
 from webhook.catalog.kinds import NO_POLICY, Kinds, KnownKind, Preparations, kinds_of
-from webhook.catalog.packs import InForce, Pack, Unlisted, built_in
+from webhook.catalog.packs import InForce, Pack, Unlisted, built_in, installed_pack
 from webhook.catalog.releases import chosen, compiled, compiled_in, released
 from webhook.catalog.settings import check_settings
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
@@ -208,7 +208,7 @@ def load(
     for api in api_folders(root) if root is not None else ():
         user_folders.load(api)
     kept = Kept(loaded.digest.digest(), shipped)
-    for folder in packs:
+    for folder in map(installed_pack, packs):
         apis = [*api_folders(folder)] if folder.is_dir() else []
         if not apis:
             message = "is not a folder of APIs: each API is a folder with crds/ and policies"

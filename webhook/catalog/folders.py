@@ -31,6 +31,7 @@ from webhook.catalog.releases import (
     released,
     unknown_releases,
 )
+from webhook.catalog.tables import FOLDER as TABLES
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries
@@ -67,6 +68,11 @@ class Loaded:
     def definitions(self, pack: Pack) -> Iterator[tuple[str, str]]:
         """The names and texts of the definitions of an API: ``<api>/crds/*.yaml`` and ``*.json``."""
         return self._files(pack, "crds")
+
+    def add_tables(self, pack: Pack) -> None:
+        """Let the digest cover the tables of an API."""
+        for _ in self._files(pack, TABLES):
+            pass
 
     def policies(self, pack: Pack) -> Iterator[tuple[str, str]]:
         """The names and texts of the policies of an API: ``<api>/*.yaml``."""
@@ -106,6 +112,7 @@ def load_shipped(loaded: Loaded, pack: Pack) -> None:
     loaded.packs[pack.folder.name] = pack
     for source, text in loaded.definitions(pack):
         loaded.add_kinds(pack, _definition(text, source), source)
+    loaded.add_tables(pack)
     for source, text in loaded.policies(pack):
         policy = PolicySource(partial(_policy, text, source))
         for gvk in _targets(text, source):
@@ -181,6 +188,7 @@ class UserFolders:
                 self._loaded.add_kinds(pack, load_crd(document.value), where)
             except SchemaError as error:
                 self._problems += [Problem(where, fault.field, fault.body()) for fault in error.errors]
+        self._loaded.add_tables(pack)
         for document, policy in sorted(self._policies(pack), key=lambda each: bool(each[1].spec.children)):
             try:  # a description of children reads the variables of the others
                 self._add_policy(api, document, policy)

@@ -11,6 +11,7 @@ from webhook.admission import GroupVersionKind
 from webhook.catalog.applies import Foreign, Own
 from webhook.catalog.packs import DOCUMENTED, NO_PACK, InForce, Pack
 from webhook.catalog.settings import fact_of
+from webhook.catalog.tables import fact_of_tables
 from webhook.cluster import Kind
 from webhook.facts import KNOWN, Fact, FitOf, Knowledge, Looked, Member, referenced
 from webhook.manifests.documents import Document
@@ -216,7 +217,11 @@ def facts_of(references: tuple[Reference, ...]) -> Mapping[str, Fact]:
 def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:
     """The served versions of a definition, without policies."""
     of_api = KNOWN.get(pack.facts, Knowledge({}))
-    facts = {**of_api.facts.get(crd.kind, {}), **fact_of(pack, pack.in_force)}
+    facts = {
+        **of_api.facts.get(crd.kind, {}),
+        **fact_of(pack, pack.in_force),
+        **fact_of_tables(pack.files.tables()),
+    }
     fit = of_api.fits.get(crd.kind)
     for version in crd.versions.values():
         if version.served:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from webhook.admission.errors import CatalogError, Problem
 from webhook.catalog.kept import POLICIES
 from webhook.catalog.shapes import FORMS, Definition, forms
+from webhook.catalog.tables import FOLDER as TABLES
+from webhook.catalog.tables import read_tables, table_files
 from webhook.facts import FACTS
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
@@ -102,6 +104,9 @@ class InForce:
         return f"{self.operator} {self.name}" if is_named else f"{self.operator} of an unknown release"
 
 
+PACKS: Final = POLICIES.parent / "packs"
+"""The packs that come with Modelgate and are not built in."""
+
 DOCUMENTED: Final = InForce()
 """Of an API that knows no releases."""
 
@@ -118,6 +123,7 @@ class PackFiles:
         self.trusted = trusted
         self._table: Table | None = None
         self._schemas: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+        self._tables: dict[str, Any] | None = None
 
     def name(self, *file: str) -> str:
         """How problems name a file, or the folder: of a user's, with its whole path."""
@@ -143,6 +149,18 @@ class PackFiles:
             file, alone = self.folder.joinpath(TABLE), (documented,) if documented else ()
             self._table = Table.parse(self.content(file), self.name(TABLE)) if file.is_file() else Table(alone, {})
         return self._table
+
+    def tables(self) -> Mapping[str, Any]:
+        """The tables that rules read, by name.
+
+        Raises:
+            CatalogError: with every mistake.
+        """
+        if self._tables is None:
+            files = table_files(self.folder)
+            read = [(file.name, self.name(TABLES, file.name), self.content(file)) for file in files]
+            self._tables = read_tables(read) if read else {}
+        return self._tables
 
     def forms(self, plural: str) -> Iterator[tuple[str, Definition]]:
         """The definitions of a kind, the oldest first, each with the release that it begins with.
@@ -188,6 +206,7 @@ class Pack(Spec):
             settings = {name: Setting(**declared) for name, declared in spec.get("settings", {}).items()}
             return cls(files=files, **{**spec, "settings": settings})
         spec = checked(document, PackDocument).spec
+        files.tables()
         pack = cls(files=files, **{part.name: getattr(spec, part.name) for part in fields(spec)})
         if pack.facts and pack.facts not in FACTS:
             message = f'there are no facts "{pack.facts[:60]}"; {closest(pack.facts, FACTS)}'
@@ -297,6 +316,12 @@ def _failure(function: Callable[[str], object], text: str) -> ValueError | None:
 
 NO_PACK: Final = Pack(files=PackFiles(Path()), operator="")
 """Of a kind that no folder of APIs defines."""
+
+
+def installed_pack(folder: Path) -> Path:
+    """A folder of APIs. Where there is no such folder, ``packs/<name>`` is one that comes with Modelgate."""
+    own = PACKS / folder.name
+    return own if folder.parts[:-1] == ("packs",) and not folder.is_dir() and own.is_dir() else folder
 
 
 @cache

@@ -55,7 +55,7 @@ class _Pickler(pickle.Pickler):
         if isinstance(obj, CodeType):
             return marshal.loads, (marshal.dumps(obj),)
         if isinstance(obj, MappingProxyType):
-            return MappingProxyType, (dict(obj),)
+            return _read_only, (dict(obj),)
         if isinstance(obj, Type) and obj.fields is not None:  # equality ignores them, and only a check reads them
             return Type, (obj.kind, obj.params, obj.name, None, obj.nullable)
         return NotImplemented
@@ -68,6 +68,11 @@ class _Unpickler(pickle.Unpickler):
 
     def persistent_load(self, name: str) -> Any:
         return self._shared[name]
+
+
+def _read_only(items: dict[Any, Any]) -> Mapping[Any, Any]:
+    """The type itself has no name by which a pickle could find it."""
+    return MappingProxyType(items)
 
 
 def _function_parts(function: FunctionType) -> Any:

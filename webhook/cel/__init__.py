@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from webhook.cel.library.authorizer import Authorizer, Decision, Question, ResourceCheck
     from webhook.cel.library.strings import JSON_PATCH, SHOWN, shown_in_kubernetes
+    from webhook.cel.library.texts import TEXTS
     from webhook.cel.limits import Steps
     from webhook.cel.program import MATCH_CONDITIONS_BUDGET, PER_CALL_LIMIT, RUNTIME_BUDGET, Budget, Program
     from webhook.cel.typing.schematypes import Declared, declare, type_of_schema
@@ -43,6 +44,7 @@ __all__ = [
     "PER_CALL_LIMIT",
     "RUNTIME_BUDGET",
     "SHOWN",
+    "TEXTS",
     "Authorizer",
     "Budget",
     "BudgetExceeded",
@@ -72,6 +74,7 @@ _MODULES: Final = {
     **dict.fromkeys(("COMPATIBLE", "LATEST", "Version"), "versions"),
     "GLOBALS": "codegen.runtime",
     **dict.fromkeys(("JSON_PATCH", "SHOWN", "shown_in_kubernetes"), "library.strings"),
+    "TEXTS": "library.texts",
     **dict.fromkeys(("Authorizer", "Decision", "Question", "ResourceCheck"), "library.authorizer"),
     **dict.fromkeys(("Declared", "declare", "type_of_schema"), "typing.schematypes"),
     "Environment": "environment",

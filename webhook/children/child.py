@@ -78,9 +78,10 @@ class Child:
         """
         node = _at(self.object, tuple(keys))
         if isinstance(node, Mapping) and isinstance(value, str):
-            key = value if value in node else next((each for each in node if node[each] == value), None)
+            key = value if value in node else next((entry for entry in node if node[entry] == value), None)
             if key is not None:
-                origin = self._origin((*keys, key), value)
+                origin, around = self._origin((*keys, key), value), self._origin(tuple(keys), value)
+                origin = origin._replace(reads=(*origin.reads, *around.reads))
                 path = field_keys(origin.field)
                 return (
                     origin._replace(field=field_path(path[:-1])) if path[-1:] == [key] else origin._replace(exact=False)
@@ -140,12 +141,12 @@ class Child:
         if "targetPort" in item:  # of a Service
             item = {"containerPort": item["targetPort"]}
         own = _KEYS.get(str(*name), "name")
-        key = own if own in item else next((each for each in _NAMES if each in item), None)
+        key = own if own in item else next((name for name in _NAMES if name in item), None)
         if key is None:
             return index
         places = self._places.get((id(items), key))
         if places is None:
-            values = ((at, each.get(key)) for at, each in enumerate(items) if isinstance(each, Mapping))
+            values = ((at, entry.get(key)) for at, entry in enumerate(items) if isinstance(entry, Mapping))
             places = {value: at for at, value in reversed([*values]) if isinstance(value, Hashable)}
             self._places[id(items), key] = places
         return places.get(item[key], -1) if isinstance(item[key], Hashable) else -1

@@ -1,10 +1,11 @@
-"""`modelgate export`: export rules as Kubernetes admission policies or as CRD rules."""
+"""`modelgate export`: export rules as Kubernetes admission policies, as CRD rules, or as a JSON Schema."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import yaml
@@ -19,7 +20,7 @@ from webhook.engine import POD_CODES
 from webhook.kubernetes import pod_places
 from webhook.manifests import documents
 from webhook.manifests.folders import content_of, entries
-from webhook.policy import DEFAULT_RELEASE, RELEASES, Profile, Release
+from webhook.policy import DEFAULT_RELEASE, RELEASES, Profile, Release, SchemaSource, json_schema
 from webhook.policy.export import left_out, with_rules
 
 _ONLY: Final = {"validating": "ValidatingAdmissionPolicy", "mutating": "MutatingAdmissionPolicy"}
@@ -32,9 +33,10 @@ def add_parser(commands: Commands) -> None:
         "Print the portable rules of a kind as ValidatingAdmissionPolicy and MutatingAdmissionPolicy with "
         "bindings (policies), the same for the API server's manifest directories (static), or as its CRD with "
         "x-kubernetes-validations (crd). The first line names the versions of Kubernetes that can install it. Rules "
-        "that cannot be exported are listed on standard error.",
+        "that cannot be exported are listed on standard error. As a JSON Schema (jsonschema), for editors without "
+        "`modelgate lsp`: the definitions, what it can say of rules, and all of them in the descriptions of fields.",
     )
-    parser.add_argument("format", choices=("policies", "static", "crd"), help="what to print")
+    parser.add_argument("format", choices=("policies", "static", "crd", "jsonschema"), help="what to print")
     parser.add_argument("kind", nargs="?", metavar="KIND", help="export only this kind")
     choices.add_packs(parser)
     parser.add_argument(
@@ -66,6 +68,9 @@ def run(options: argparse.Namespace) -> int:
     if not kinds:
         say(f"modelgate export: {unknown_kind(options.kind, loaded)}", sys.stderr)
         return USAGE
+    if options.format == "jsonschema":
+        print(_json_schema(kinds, Profile(options.profile)))
+        return 0
     release, static = Release.parse(options.kubernetes), options.format == "static"
     if static and not release.has_static:
         print(
@@ -82,6 +87,15 @@ def run(options: argparse.Namespace) -> int:
     print(f"# For {release.needs(mutating=mutates, static=static)}")
     yaml.safe_dump_all(found, sys.stdout, sort_keys=False, allow_unicode=True, width=1_000_000)
     return 0
+
+
+def _json_schema(kinds: Iterable[KnownKind], profile: Profile) -> str:
+    """One schema of all kinds. Definitions of other releases have no texts of fields: these are the documented ones."""
+    sources = (
+        SchemaSource(known.gvk, known.schema.raw, known.policy, (known.documented or known).schema.raw)
+        for known in kinds
+    )
+    return json.dumps(json_schema(sources, profile), ensure_ascii=False, separators=(",", ":"))
 
 
 def _definitions(kinds: Sequence[KnownKind], profile: Profile) -> Iterator[dict[str, Any]]:

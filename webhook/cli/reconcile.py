@@ -80,7 +80,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(options: argparse.Namespace) -> int:
-    """Exit code 0 after SIGTERM or SIGINT, 1 when leadership is lost, 2 without a cluster or with unusable rules."""
+    """Exit code 0 after SIGTERM or SIGINT, 2 without a cluster or with unusable rules. A process that has lost the
+    leadership, as while the API server restarts, begins again.
+    """
     logs.configure(options.log_level, options.log_format)
     stop = _stop_on_signals()
     gc.set_threshold(50_000, 20, 100)
@@ -93,7 +95,10 @@ def run(options: argparse.Namespace) -> int:
         if options.health_port is not None:
             checks = {"/healthz": process.alive, "/readyz": process.ready, "/metrics": process.metrics}
             stack.enter_context(Health(options.health_port, checks).running())
-        return 0 if process.run(stop) else 1
+        kept = process.run(stop)
+    if not kept:  # begin again without threads of before, as one that waits to lead; the pod is not restarted
+        os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - this program itself
+    return 0
 
 
 def _process(options: argparse.Namespace) -> Process:

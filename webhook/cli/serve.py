@@ -21,7 +21,7 @@ def add_parser(commands: Commands) -> None:
         "variable: --tls-dir is MODELGATE_TLS_DIR.",
     )
     add = parser.add_argument
-    add("--host", help="address to listen on (default 127.0.0.1)")
+    add("--host", help="address to listen on (default 127.0.0.1; in a pod every one, of IPv4 and IPv6)")
     add("--port", type=int, dest="listen_port", help="port to listen on (default 9443; 0: any free port)")
     add("--tls-dir", type=Path, help="directory with tls.crt and tls.key; reloaded on change")
     add("--profile", choices=[profile.value for profile in Profile], help="how strict to be (default standard)")

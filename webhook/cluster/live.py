@@ -146,7 +146,8 @@ class LiveView:
         except ApiError as error:
             if not (error.status == _FORBIDDEN and is_optional(question)):
                 raise Unavailable(f"{question} cannot be read from the API server: {error}") from error
-            found = UNREADABLE
+            self._recent.put(question, UNREADABLE)
+            return UNREADABLE
         self._recent.put(question, found)
         return found
 

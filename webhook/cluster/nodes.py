@@ -1,6 +1,6 @@
 """The nodes of a cluster in memory: as shapes, of which equal nodes share one (:mod:`webhook.placement`).
 
-The status of a node changes every few minutes. A change that leaves its shape as it is is no change.
+The status of a node changes every few minutes. Such an update is ignored where the shape stays as it is.
 """
 
 from __future__ import annotations

@@ -201,10 +201,10 @@ class _Judge:
         facts = {name: self._scope.fact(name) for name in names}
         same = [facts.pop(name) for name in names if review.kind.facts[name].remembered]
         key = RIGHT.key(_read(self._scope.object), facts, sorted(self._hidden))
-        known = RIGHT.note(key, policy, review.catalog, *same)
+        remembered = RIGHT.note(key, policy, review.catalog, *same)
         faults: tuple[ChildFault, ...]
-        if known is not None:
-            faults, self.judged = known
+        if remembered is not None:
+            faults, self.judged = remembered
             return faults
         faults = tuple(islice(self._all(), MAX_FINDINGS))
         RIGHT.add(key, policy, review.catalog, *same, note=(faults, self.judged))
@@ -237,17 +237,17 @@ class _Judge:
         rule, budget = child.rule, self._review.budget
         if not children.is_builtin(children.kind_of(made)):
             yield from self._faults(child, made, self._by_definition, rule.becomes)
-            yield from self._faults(child, made, lambda each: children.template_errors(each, budget), rule.becomes)
+            yield from self._faults(child, made, lambda one: children.template_errors(one, budget), rule.becomes)
             return
         pods_are_refused = False
-        for fault in self._faults(child, made, lambda each: children.child_errors(each, budget), rule.becomes):
+        for fault in self._faults(child, made, lambda one: children.child_errors(one, budget), rule.becomes):
             pods_are_refused |= fault.code == REFUSED
             yield fault
         if pods_are_refused:
             return
         maker = _MAKERS.get(rule.kind, "ReplicaSet")
         of_pods = _OF_PODS.format(maker)
-        yield from self._faults(child, made, lambda each: children.pod_errors(each, budget), of_pods)
+        yield from self._faults(child, made, lambda one: children.pod_errors(one, budget), of_pods)
         yield from self._warnings(child, made)
 
     def _faults(self, child: children.Child, made: dict[str, Any], judge: Judge, becomes: str) -> Iterator[ChildFault]:
@@ -255,7 +255,7 @@ class _Judge:
 
         @cache
         def alone() -> frozenset[tuple[str, str]]:
-            return frozenset((_unplaced(each.field), each.body()) for each in judge(self._alone(child)))
+            return frozenset((_unplaced(error.field), error.body()) for error in judge(self._alone(child)))
 
         for fault in faults_of([*judge(made)]):
             error = fault.error
@@ -281,7 +281,9 @@ class _Judge:
             self._errors.add(WARNED)
             origin = child.origin(field_keys(field))
             if origin.rest and alone is None:
-                alone = {(_unplaced(place), each) for place, each in children.pod_warnings(self._alone(child), budget)}
+                alone = {
+                    (_unplaced(place), warning) for place, warning in children.pod_warnings(self._alone(child), budget)
+                }
             if origin.field and not (origin.rest and alone and (_unplaced(field), text) in alone):
                 where = _where(child, origin, ()) if origin.rest else ""
                 yield ChildFault(WARNED, origin.field, "", f"{advised_warning(field, text)}{where}")

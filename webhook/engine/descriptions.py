@@ -7,26 +7,16 @@ from itertools import chain
 from typing import Any
 
 from webhook import children
-from webhook.admission import Request
 from webhook.catalog import Catalog, neighbour
-from webhook.cluster import ClusterView
-from webhook.engine.children import described
-from webhook.engine.options import Options
 from webhook.ground.budget import Budget
 from webhook.ground.fieldpath import field_keys
 from webhook.schema import FieldError
 
 
-def description_faults(
-    request: Request, catalog: Catalog, view: ClusterView, options: Options
-) -> Iterator[tuple[children.Child, FieldError]]:
-    """What the API server refuses of the children of an object though no field of this or of another one decides it.
-
-    Raises:
-        SpentError, PolicyFault: as a judgement.
-    """
+def description_faults(made: Iterable[children.Child], catalog: Catalog) -> Iterator[tuple[children.Child, FieldError]]:
+    """What the API server refuses of children that are described, though no field of an object decides it."""
     budget = Budget()
-    for child in described(request, catalog, view, options):
+    for child in made:
         for error in _errors(child.object, catalog, budget):
             if not child.rule.object.source(child.frame, tuple(field_keys(error.field))).paths:
                 yield child, error

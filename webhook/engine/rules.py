@@ -227,7 +227,7 @@ class _RuleRun:
         if len(message) > longest:
             message = cut_end(message, longest)
         self._budget.write(message, place)
-        if place in subject.refused and not isinstance(self._value(rule, node), dict | list):
+        if place in subject.refused and (rule.explains or not isinstance(self._value(rule, node), dict | list)):
             # One finding for one fault: what else a rule says of a value that must change anyway is omitted.
             if rule.explains == "schema":
                 findings.hints.setdefault(place, []).append(Warn("", message, rule.code))

@@ -12,7 +12,8 @@ from typing import Final
 from webhook.cluster.view import Kind
 from webhook.facts import aim, llmaz, llmd, llmkube, ome
 from webhook.facts.fact import Fact, Fetched, Knowledge, Table, inputs_of
-from webhook.facts.fit import FIT_FETCHED, FIT_WATCHED, FitOf
+from webhook.facts.fit import FIT_FETCHED, FIT_WATCHED, FitOf, GpuLoad, ServedPod, Workload
+from webhook.facts.memory import GIB, Bound, device_of_labels, gib
 from webhook.facts.names import LABEL, is_typo, label, named
 from webhook.facts.nodes import Memo
 from webhook.facts.references import Looked, Member, referenced
@@ -24,17 +25,24 @@ __all__ = [
     "FACTS",
     "FIT_FETCHED",
     "FIT_WATCHED",
+    "GIB",
     "KNOWN",
     "LABEL",
     "WATCHED",
+    "Bound",
     "Fact",
     "Fetched",
     "FitOf",
+    "GpuLoad",
     "Knowledge",
     "Looked",
     "Member",
     "Memo",
+    "ServedPod",
     "Table",
+    "Workload",
+    "device_of_labels",
+    "gib",
     "inputs_of",
     "is_typo",
     "label",

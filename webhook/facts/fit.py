@@ -19,10 +19,10 @@ __all__ = [
     "FIT_WATCHED",
     "Claim",
     "FitOf",
-    "Load",
+    "FitTerm",
+    "GpuLoad",
     "Ranks",
     "ServedPod",
-    "Term",
     "Workload",
     "flag",
     "since",
@@ -61,7 +61,7 @@ class ServedPod(NamedTuple):
     labels: Mapping[str, Any] = {}
 
 
-class Load(NamedTuple):
+class GpuLoad(NamedTuple):
     """What a pod loads into its GPUs.
 
     ``field`` is what a finding is about. So many ``gpus`` of the ``resource`` are asked for. The engine uses the share
@@ -93,7 +93,7 @@ class Ranks(NamedTuple):
     model: str
 
 
-class Term(NamedTuple):
+class FitTerm(NamedTuple):
     """A row of the table *fit*: what is needed or there, its bound, and where that comes from."""
 
     name: str
@@ -117,10 +117,10 @@ class Workload(NamedTuple):
     """
 
     pods: Sequence[ServedPod] = ()
-    loads: Sequence[Load] = ()
+    loads: Sequence[GpuLoad] = ()
     ranks: Ranks | None = None
     claims: Sequence[Claim] = ()
-    terms: Sequence[Term] = ()
+    terms: Sequence[FitTerm] = ()
     is_choice: bool = False
     accelerator: tuple[str, str] = ("", "")
     on_nodes: frozenset[str] | None = None

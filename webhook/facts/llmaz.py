@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
 from webhook.facts.fact import STRING, Fact, Knowledge, fields
-from webhook.facts.fit import Load, ServedPod, Workload, wants_number
+from webhook.facts.fit import GpuLoad, ServedPod, Workload, wants_number
 from webhook.facts.memory import Bound, model_of_repository, of_repository
 from webhook.facts.names import missing_shards
 from webhook.facts.nodes import at, items, mapping, text
@@ -81,11 +81,11 @@ def _limit(field: str, path: str) -> str:
     return f"{field}.limits[{path.removeprefix('resources:')}]" if path.startswith("resources:") else field
 
 
-def _loads(place: int, limits: dict[str, Any], field: str, weights: Bound | None) -> list[Load]:
+def _loads(place: int, limits: dict[str, Any], field: str, weights: Bound | None) -> list[GpuLoad]:
     """What the GPUs of a flavor load."""
     asked = {resource: wants_number(str(limits.get(resource, ""))) or 0 for resource in _GPUS}
     counts = [(resource, count) for resource, count in asked.items() if 0 < count < 10_000]
-    return [Load(field, place, count, resource, weights) for resource, count in counts[:1]]
+    return [GpuLoad(field, place, count, resource, weights) for resource, count in counts[:1]]
 
 
 KNOWLEDGE: Final = Knowledge(FACTS, fits={"OpenModel": fit_of_model})

@@ -14,7 +14,7 @@ from typing import Any, Final
 from webhook.cluster.view import ClusterView, Kind, Unwatched
 from webhook.facts.aim import gpu_model, models_on_nodes
 from webhook.facts.fact import BOOLEAN, STRING, STRINGS, Fact, Knowledge, fields
-from webhook.facts.fit import Load, Workload
+from webhook.facts.fit import GpuLoad, Workload
 from webhook.facts.memory import accelerator, model_of_repository, of_repository
 from webhook.facts.nodes import mapping, text, whole
 from webhook.facts.settings import Settings
@@ -129,7 +129,7 @@ def fit_of_variant(variant: dict[str, Any], view: ClusterView, settings: Setting
     model = model_of_repository(text(variant, "spec", "modelID"))
     count = whole(variant, "spec", "acceleratorCount") or 1
     weights = of_repository(model, chosen_elsewhere=True) if model is not None and model.canonical else None
-    load = Load(field, -1, count, "", weights, device=accelerator(name))
+    load = GpuLoad(field, -1, count, "", weights, device=accelerator(name))
     there = None if settings.nodes == "off" else _models(view)
     return Workload(loads=[load] if count > 0 else [], accelerator=(field, gpu_model(name)), on_nodes=there)
 

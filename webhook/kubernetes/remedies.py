@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from webhook.golang.json import marshal
 from webhook.ground.fieldpath import field_keys
@@ -45,17 +45,17 @@ _OTHERWISE: Final = {
 
 
 class _Row(NamedTuple):
-    """The details that match a pattern, and what a finding says of them; None if another error says it."""
+    """The details that match a pattern, and what a finding says of them."""
 
     prefix: str
     pattern: str
-    advice: _Advice | None
+    advice: _Advice
 
 
 class _Advice(NamedTuple):
     """The words for a detail, "" if its own are short, and the remedy, "" if the words say it.
 
-    ``is_enough``: the remedy alone mends all that is wrong with the value.
+    ``is_enough``: the remedy alone corrects all that is wrong with the value.
     """
 
     words: str
@@ -63,8 +63,15 @@ class _Advice(NamedTuple):
     is_enough: bool = False
 
 
+_ELSEWHERE: Final = _Advice("", "")
+"""Of a detail about which another error says what to write."""
+
+
 class Fault(NamedTuple):
-    """What is wrong with one value: the first error, and all that Kubernetes says of it as one line with remedies."""
+    """What is wrong with one value: the first error, and all that Kubernetes says of it as one line with remedies.
+
+    ``bodies`` are Kubernetes' own texts where the line does not have the whole value.
+    """
 
     error: FieldError
     text: str
@@ -84,7 +91,7 @@ def faults_of(errors: Sequence[FieldError]) -> list[Fault]:
 
 def advised_warning(field: str, text: str) -> str:
     """A warning of Kubernetes, with a remedy."""
-    words, remedy, _ = _advice(text) or _Advice(text, "")
+    words, remedy, _ = _advice(text[:_READ]) or _Advice(text, "")
     return _with(cut(words, _DETAIL), remedy, field)
 
 
@@ -93,15 +100,15 @@ def shortened(error: FieldError) -> str:
     has shorter ones.
     """
     text, detail = error.body(), error.detail.removeprefix(f"{error.field} in body ")
-    if _row(detail[:_READ]) is None and len(text) <= LINE:
+    advice = _advice(detail[:_READ])
+    if advice is None and len(text) <= LINE:
         return text
-    words, remedy, _ = _advice(detail) or _Advice(detail, "")
-    return _line(error, words, remedy)
+    return _line(error, *(advice or _Advice(detail, ""))[:2])
 
 
 def _fault(errors: Sequence[FieldError]) -> Fault:
     """The errors of one value as one: their words, and their remedies, each once. No text: others say it."""
-    advice = [item for error in errors if (item := _advised(error)) is not None]
+    advice = [item for item in map(_advised, errors) if item is not _ELSEWHERE]
     if errors[0].type == "FieldValueNotSupported":
         advice.sort(key=lambda item: len(item.words))  # of two lists of supported values, the shorter one counts
         del advice[1:]
@@ -109,14 +116,19 @@ def _fault(errors: Sequence[FieldError]) -> Fault:
     remedies = [item for item in advice if item.is_enough] or advice
     remedy = "; ".join(dict.fromkeys(item.remedy for item in remedies if item.remedy))
     text = _line(errors[0], words, remedy) if advice else ""
-    return Fault(errors[0], text, "\n".join(error.body() for error in errors))
+    return Fault(errors[0], text, "\n".join(error.body() for error in errors if not _is_shown(error.bad_value)))
 
 
-def _advised(error: FieldError) -> _Advice | None:
+def _advised(error: FieldError) -> _Advice:
     detail = error.detail
-    if _row(detail[:_READ]) is not None:
-        return _advice(detail)
+    if (advice := _advice(detail[:_READ])) is not None:
+        return advice
     return _Advice(detail, "" if _SAYS_WHAT_TO_DO.search(detail) else _OTHERWISE.get(error.type, "use another value"))
+
+
+def _is_shown(value: Any) -> bool:
+    """Whether a line has the whole value."""
+    return len(value) <= _VALUE if isinstance(value, str) else isinstance(value, int | float | None)
 
 
 def _line(error: FieldError, words: str, remedy: str) -> str:
@@ -138,22 +150,16 @@ def _last_name(field: str) -> str:
     return cut(names[-1], _VALUE) if names else "it"
 
 
-def _advice(detail: str) -> _Advice | None:
-    """What the row of a detail says, with the values of the detail; None without a row or if another error says it."""
-    detail = detail[:_READ]
-    row = _row(detail)
-    if row is None or row.advice is None:
-        return None
-    match = _compiled(row.pattern).fullmatch(detail)
-    expand = match.expand if match else str
-    return _Advice(expand(row.advice.words) or detail, expand(row.advice.remedy), row.advice.is_enough)
-
-
 @lru_cache(1024)
-def _row(detail: str) -> _Row | None:
-    """The first row whose pattern is the whole detail."""
-    rows = (row for row in _rows() if detail.startswith(row.prefix))
-    return next((row for row in rows if _compiled(row.pattern).fullmatch(detail)), None)
+def _advice(detail: str) -> _Advice | None:
+    """What the first row says whose pattern is the whole detail, with the values of the detail; None without a row."""
+    for row in _rows():
+        match = _compiled(row.pattern).fullmatch(detail) if detail.startswith(row.prefix) else None
+        if match is not None:
+            words, remedy, is_enough = row.advice
+            expanded = _Advice(match.expand(words) or detail, match.expand(remedy), is_enough)
+            return expanded if row.advice is not _ELSEWHERE else _ELSEWHERE
+    return None
 
 
 @cache
@@ -166,7 +172,7 @@ def _read() -> Iterator[_Row]:
     for pattern, words, remedy, *is_enough in json.loads(text):
         prefix = _PREFIX.match(pattern)
         start = re.sub(r"\\(.)", r"\1", prefix[0]) if prefix and "|" not in pattern else ""
-        yield _Row(start, pattern, None if words is None else _Advice(words, remedy, bool(is_enough)))
+        yield _Row(start, pattern, _ELSEWHERE if words is None else _Advice(words, remedy, bool(is_enough)))
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -20,6 +21,7 @@ __all__ = ["FIX_ALL", "actions"]
 
 _IGNORE: Final = "modelgate.dev/ignore"
 _WHY: Final = "# because: "
+_MEANT: Final = re.compile(r"did you mean (?P<name>[\w.-]+)\?$")
 FIX_ALL: Final = f"{types.CodeActionKind.SourceFixAll.value}.modelgate"
 """The kind of the action that repairs a file: editors ask for it when they save."""
 
@@ -37,7 +39,7 @@ def actions(
     if _wants(only, types.CodeActionKind.QuickFix.value):
         offered += _repairs(uri, source, workspace, lines, range(start, end + 1))
         for verdict in workspace.verdicts(source)[: len(file.documents)]:
-            offered += _ignoring(uri, verdict, workspace, lines, range(start, end + 1))
+            offered += _at_warnings(uri, verdict, workspace, lines, range(start, end + 1))
     if only and _wants(only, FIX_ALL):
         offered += _all_repairs(uri, source, workspace, lines)
     return offered
@@ -88,21 +90,33 @@ def _all_repairs(uri: str, source: str, workspace: Workspace, lines: TextLines) 
         yield types.CodeAction("Repair all that is unambiguous", FIX_ALL, edit=edit)
 
 
-def _ignoring(
+def _at_warnings(
     uri: str, verdict: Verdict, workspace: Workspace, lines: TextLines, rows: range
 ) -> Iterator[types.CodeAction]:
-    """To leave out the warnings on these lines: of their field, or of the whole object. An error cannot be left out."""
+    """To take the name that is meant, or to leave the warnings on these lines out: of their field, or of the whole
+    object. An error cannot be left out.
+    """
     if not verdict.document.is_yaml:
         return
     for finding in verdict.findings:
         if finding.severity is not Severity.WARNING or finding.place.line - 1 not in rows:
             continue
-        yield _ignore(uri, finding, workspace, lines, f"Ignore {finding.code} here", _comment(finding, lines))
+        if change := _name_meant(finding, verdict.document, lines):
+            yield _at_finding(uri, finding, workspace, lines, f"Replace by {change.new_text}", change)
+        yield _at_finding(uri, finding, workspace, lines, f"Ignore {finding.code} here", _comment(finding, lines))
         if change := _annotation(finding.code, verdict.document, lines):
-            yield _ignore(uri, finding, workspace, lines, f"Ignore {finding.code} in this object", change)
+            yield _at_finding(uri, finding, workspace, lines, f"Ignore {finding.code} in this object", change)
 
 
-def _ignore(
+def _name_meant(finding: Finding, document: Document, lines: TextLines) -> types.TextEdit | None:
+    """The name that a reference to a missing object may mean, in its place."""
+    meant, spot = _MEANT.search(finding.message), document.written(finding.field)
+    if meant is None or spot is None or not spot.plain or f" {spot.text} " not in finding.message:
+        return None
+    return types.TextEdit(lines.spot(spot), meant["name"])
+
+
+def _at_finding(
     uri: str, finding: Finding, workspace: Workspace, lines: TextLines, title: str, change: types.TextEdit
 ) -> types.CodeAction:
     return types.CodeAction(

@@ -10,7 +10,7 @@ from lsprotocol import types
 from webhook.catalog import Catalog, KnownKind
 from webhook.library.apiserver import kind_of
 from webhook.lsp.cursor import Outline, outline_at
-from webhook.lsp.hover import described, type_of
+from webhook.lsp.hover import described, field_of, type_of
 from webhook.lsp.references import targets_at
 from webhook.lsp.texts import TextLines
 from webhook.lsp.workspace import Workspace
@@ -83,7 +83,9 @@ def _of_kind(
     node = _node(kind, outline.path)
     is_item = not outline.is_value and outline.path[-1:] == ["*"]
     if node is not None and not outline.is_value and not (is_item and _is_scalar(node)):
-        yield from _items_of_keys(node.get("properties") or {}, node.get("required") or (), outline, span)
+        properties = (node.get("properties") or {}).items()
+        fields = {name: field_of(kind, [*outline.path, name]) or field for name, field in properties}
+        yield from _items_of_keys(fields, node.get("required") or (), outline, span)
         return
     for text in _values(node or {}):
         yield _value(text, span, outline)

@@ -16,7 +16,7 @@ from webhook.lsp.cursor import Cursor, schema_keys
 from webhook.lsp.workspace import Workspace
 from webhook.policy import node_at
 
-__all__ = ["described", "hover", "type_of"]
+__all__ = ["described", "field_of", "hover", "type_of"]
 
 _ENUM: Final = 20
 """Values of an enumeration that are listed."""
@@ -54,7 +54,7 @@ def _table(table: Table) -> str:
 
 def _of_field(path: Sequence[str | int], kind: KnownKind, verdict: Verdict) -> Iterator[str]:
     keys = schema_keys(path)
-    node = node_at(kind.schema.raw, keys)
+    node = field_of(kind, keys)
     if node is None:
         return
     yield f"`{_code(field_path(path))}`: {type_of(node)}"
@@ -67,6 +67,18 @@ def _of_field(path: Sequence[str | int], kind: KnownKind, verdict: Verdict) -> I
             yield f"Where it is absent, Modelgate may set it: {_plain(rule.because)} ({rule.code}). {_plain(rule.docs)}"
     if filled is not None and filled.operation == "add":
         yield f"Here it would be `{_json(filled.value)}`: {_plain(filled.reason)}."
+
+
+def field_of(kind: KnownKind, keys: Sequence[str]) -> Mapping[str, Any] | None:
+    """A field of the definition in force. One of another release has no texts: those of the documented one count."""
+    node = node_at(kind.schema.raw, keys)
+    texts = node_at(kind.documented.schema.raw, keys) if kind.documented else None
+    return {**texts_of(texts), **node} if node is not None else None
+
+
+def texts_of(node: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The description of a field alone."""
+    return {"description": node["description"]} if node is not None and "description" in node else {}
 
 
 def type_of(node: Mapping[str, Any]) -> str:

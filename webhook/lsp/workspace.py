@@ -106,7 +106,7 @@ class Workspace:
         self._worlds = dict[str, World]()
         self._generation = 0
         self._reviewed = dict[str, _Reviewed]()
-        self._stored = Stored()
+        self._stored = Stored(desk.there.objects, desk.there.definitions, desk.there.world)
         self._nearby = Nearby(self.objects)
         self._policies = native_policies(desk.policies)
         self.objects.replace("", (Held(-1, value) for value in desk.there.objects.values()))

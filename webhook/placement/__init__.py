@@ -5,17 +5,16 @@ type, or beyond what is known, makes the pod or the node unknown (None); nothing
 """
 
 from webhook.placement.amounts import INT64_MAX, UnknownAmountError, amount, requests_of, shown
-from webhook.placement.filters import Failure, Stage, failure, named_nodes
+from webhook.placement.filters import Stage, Unfit, failure, named_nodes
 from webhook.placement.nodes import NodeShape, Taint
-from webhook.placement.pod import Expression, Needs, Term, Toleration, needs_of
+from webhook.placement.pod import LabelRequirement, Needs, Term, Toleration, needs_of
 from webhook.placement.report import scheduler_text
 from webhook.placement.table import MOST_SHAPES, NodeTable, Shapes, table_of
 
 __all__ = [
     "INT64_MAX",
     "MOST_SHAPES",
-    "Expression",
-    "Failure",
+    "LabelRequirement",
     "Needs",
     "NodeShape",
     "NodeTable",
@@ -24,6 +23,7 @@ __all__ = [
     "Taint",
     "Term",
     "Toleration",
+    "Unfit",
     "UnknownAmountError",
     "amount",
     "failure",

@@ -12,8 +12,9 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from webhook.placement.nodes import NodeShape, Taint
-from webhook.placement.pod import Expression, Needs, Toleration
+from webhook.placement.pod import LabelRequirement, Needs, Toleration
 
+_NAME: Final = "metadata.name"
 _UNSCHEDULABLE: Final = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
 
@@ -27,14 +28,14 @@ class Stage(IntEnum):
     RESOURCES = 4
 
 
-class Failure(NamedTuple):
+class Unfit(NamedTuple):
     """Why a node cannot run a pod: the filter, and the ``taint``, the requirement (``unmet``; None where no term can
     match) or the resources that the node has too little of.
     """
 
     stage: Stage
     taint: Taint | None = None
-    unmet: Expression | None = None
+    unmet: LabelRequirement | None = None
     lacking: tuple[str, ...] = ()
 
     @property
@@ -53,21 +54,21 @@ _REASONS: Final = {
 }
 
 
-def failure(needs: Needs, shape: NodeShape, name: str, labels: Mapping[str, str] | None = None) -> Failure | None:
+def failure(needs: Needs, shape: NodeShape, name: str, labels: Mapping[str, str] | None = None) -> Unfit | None:
     """Why a node of a shape and a name cannot run a pod; None if it can. ``labels``: all of the node's, if the shape
     lacks some.
     """
     if needs.node and needs.node != name:
-        return Failure(Stage.NAME)
+        return Unfit(Stage.NAME)
     if shape.unschedulable and not _is_tolerated(_UNSCHEDULABLE, needs.tolerations):
-        return Failure(Stage.CORDON)
+        return Unfit(Stage.CORDON)
     if taint := next((taint for taint in shape.taints if not _is_tolerated(taint, needs.tolerations)), None):
-        return Failure(Stage.TAINT, taint=taint)
+        return Unfit(Stage.TAINT, taint=taint)
     return _affinity(needs, shape.labels if labels is None else labels, name) or _resources(needs, shape)
 
 
 def _is_tolerated(taint: Taint, tolerations: tuple[Toleration, ...]) -> bool:
-    return any(_tolerates(each, taint) for each in tolerations)
+    return any(_tolerates(toleration, taint) for toleration in tolerations)
 
 
 def _tolerates(toleration: Toleration, taint: Taint) -> bool:
@@ -84,27 +85,27 @@ def _tolerates(toleration: Toleration, taint: Taint) -> bool:
     return False  # Gt and Lt are behind a feature gate that is off by default
 
 
-def _affinity(needs: Needs, labels: Mapping[str, str], name: str) -> Failure | None:
+def _affinity(needs: Needs, labels: Mapping[str, str], name: str) -> Unfit | None:
     for key, value in needs.selector.items():
         if labels.get(key) != value:
-            return Failure(Stage.AFFINITY, unmet=Expression(key, "In", (value,)))
+            return Unfit(Stage.AFFINITY, unmet=LabelRequirement(key, "In", (value,)))
     if needs.terms is None:
         return None
-    unmet: Expression | None = None
+    unmet: LabelRequirement | None = None
     for term in needs.terms:
         failing = term.failing(labels, name)
         if failing is None:
             return None
         unmet = unmet or failing
-    return Failure(Stage.AFFINITY, unmet=unmet)
+    return Unfit(Stage.AFFINITY, unmet=unmet)
 
 
-def _resources(needs: Needs, shape: NodeShape) -> Failure | None:
+def _resources(needs: Needs, shape: NodeShape) -> Unfit | None:
     if shape.capacity is None:
         return None
     lacking = ["pods"] if shape.capacity.get("pods", 0) < 1 else []
     lacking += [name for name, asked in needs.requests.items() if asked > max(shape.capacity.get(name, 0), 0)]
-    return Failure(Stage.RESOURCES, lacking=tuple(lacking)) if lacking else None
+    return Unfit(Stage.RESOURCES, lacking=tuple(lacking)) if lacking else None
 
 
 def named_nodes(needs: Needs) -> frozenset[str] | None:
@@ -115,9 +116,7 @@ def named_nodes(needs: Needs) -> frozenset[str] | None:
     if not needs.all_terms:
         return None
     for term in needs.all_terms:
-        wanted = [
-            frozenset(each.values) for each in term.names if each.key == "metadata.name" and each.operator == "In"
-        ]
+        wanted = [frozenset(name.values) for name in term.names if name.key == _NAME and name.operator == "In"]
         if not wanted:
             return None
         names |= wanted[0].intersection(*wanted[1:])

@@ -29,7 +29,7 @@ class Toleration(NamedTuple):
     effect: str
 
 
-class Expression(NamedTuple):
+class LabelRequirement(NamedTuple):
     """A requirement of a label."""
 
     key: str
@@ -37,7 +37,7 @@ class Expression(NamedTuple):
     values: tuple[str, ...]
 
     def holds(self, labels: Mapping[str, str]) -> bool:
-        """Whether it holds of the labels of a node (apimachinery, ``labels.Requirement.Matches``)."""
+        """Whether it holds of the labels of a node (apimachinery, ``labels.LabelRequirement.Matches``)."""
         value = labels.get(self.key)
         if self.operator in {"In", "NotIn"}:
             return (value in self.values) == (self.operator == "In")
@@ -73,30 +73,31 @@ class Expression(NamedTuple):
 class Term(NamedTuple):
     """A term of the required node affinity. ``names`` are its requirements of the node's name."""
 
-    expressions: tuple[Expression, ...]
-    names: tuple[Expression, ...]
+    expressions: tuple[LabelRequirement, ...]
+    names: tuple[LabelRequirement, ...]
 
-    def failing(self, labels: Mapping[str, str], name: str) -> Expression | None:
+    def failing(self, labels: Mapping[str, str], name: str) -> LabelRequirement | None:
         """The first requirement that a node does not meet; None if it meets all."""
         for expression in self.expressions:
             if not expression.holds(labels):
                 return expression
         fields = {_NAME: name}
-        return next((each for each in self.names if not _is_field(each, fields)), None)
+        return next((requirement for requirement in self.names if not _is_field(requirement, fields)), None)
 
     @property
     def is_valid(self) -> bool:
-        right = all(each.operator in {"In", "NotIn"} and len(each.values) == 1 for each in self.names)
-        return right and all(each.is_valid for each in self.expressions) and bool(self.expressions or self.names)
+        names_are_right = all(name.operator in {"In", "NotIn"} and len(name.values) == 1 for name in self.names)
+        labels_are_right = all(requirement.is_valid for requirement in self.expressions)
+        return names_are_right and labels_are_right and bool(self.expressions or self.names)
 
 
-def _is_field(expression: Expression, fields: Mapping[str, str]) -> bool:
+def _is_field(expression: LabelRequirement, fields: Mapping[str, str]) -> bool:
     """Whether a field is, or is not, the one value (``fields.OneTermEqualSelector``); an absent one is ""."""
     return (fields.get(expression.key, "") == expression.values[0]) == (expression.operator == "In")
 
 
 class Needs(NamedTuple):
-    """``terms`` is None without a required node affinity; terms that kube-scheduler cannot read are in ``broken``."""
+    """``terms`` is None without a required node affinity; ``all_terms`` also has those that match no node."""
 
     requests: Amounts
     selector: Mapping[str, str]
@@ -108,7 +109,7 @@ class Needs(NamedTuple):
     @property
     def labels(self) -> frozenset[str]:
         """The keys of the labels that it reads."""
-        of_terms = (each.key for term in self.terms or () for each in term.expressions)
+        of_terms = (requirement.key for term in self.terms or () for requirement in term.expressions)
         return frozenset((*self.selector, *of_terms))
 
     @property
@@ -153,10 +154,10 @@ def _term(given: Any) -> Term:
     return Term(labels, names)
 
 
-def _expression(given: Any) -> Expression:
+def _expression(given: Any) -> LabelRequirement:
     one = _map(given)
     values = tuple(_text(value) for value in _list(one.get("values")))
-    return Expression(_text(one.get("key")), _text(one.get("operator")), values)
+    return LabelRequirement(_text(one.get("key")), _text(one.get("operator")), values)
 
 
 def _map(value: Any) -> Mapping[str, Any]:

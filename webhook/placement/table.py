@@ -42,7 +42,7 @@ class _Held(NamedTuple):
     hostname: str | None
 
 
-class Node(NamedTuple):
+class NamedNode(NamedTuple):
     """A node by its name, with the labels of its shape and its hostname."""
 
     name: str
@@ -60,7 +60,7 @@ class NodeTable(Sequence[dict[str, Any]]):
 
     def __init__(self, held: Mapping[str, _Held]) -> None:
         self._held = held
-        self.counts: Mapping[NodeShape, int] = Counter(each.shape for each in held.values())
+        self.counts: Mapping[NodeShape, int] = Counter(node.shape for node in held.values())
 
     @classmethod
     def of(cls, nodes: Iterable[Mapping[str, Any]], *, rounded: bool = True) -> NodeTable:
@@ -77,10 +77,10 @@ class NodeTable(Sequence[dict[str, Any]]):
     def is_bounded(self) -> bool:
         return len(self.counts) <= MOST_SHAPES
 
-    def nodes(self) -> Iterator[Node]:
+    def nodes(self) -> Iterator[NamedNode]:
         for name, (shape, hostname) in self._held.items():
             labels = shape.labels if hostname is None else {**shape.labels, HOSTNAME: hostname or name}
-            yield Node(name, shape, labels)
+            yield NamedNode(name, shape, labels)
 
     def name_of(self, shape: NodeShape) -> str:
         """The first node of a shape."""

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from threading import RLock
 from typing import Any, Final, NamedTuple
 
-from webhook.cel import SHOWN, Environment, type_of_schema
+from webhook.cel import SHOWN, TEXTS, Environment, type_of_schema
 from webhook.cel.syntax import Call, Comprehension, Expr, Ident
 from webhook.cel.types import DYN, Type, object_of
 from webhook.policy.path import Path
@@ -109,7 +109,10 @@ class Environments:
     def _root(self) -> Environment:
         facts = {"type": "object", "properties": self._inputs.facts}
         return (
-            Environment(variables={"oldObject": DYN, "variables": object_of("variables", self._known)}, functions=SHOWN)
+            Environment(
+                variables={"oldObject": DYN, "variables": object_of("variables", self._known)},
+                functions=(*SHOWN, *TEXTS),
+            )
             .with_schema("object", self.schema, type_name="object", whole_floats=True)
             .with_schema("request", _REQUEST, type_name="request")
             .with_schema("facts", facts, type_name="facts", whole_floats=True)

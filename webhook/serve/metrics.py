@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, disable_created_metrics, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
 from webhook.cluster.view import Freshness
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each counter, which nothing reads
 
 NOTES: Final = 256
 """Notes to sum up together, which takes up to 40 µs."""

@@ -92,6 +92,7 @@ class Reloader(Generic[T]):
 
 def rules(gate: Gate, root: Path | None, packs: Sequence[Path] = ()) -> Reloader[Catalog]:
     """A reloader for the rules: a folder of APIs (None: the built-in ones), and those that are added to it."""
+    packs = [*map(catalog.installed_pack, packs)]
 
     def load() -> Catalog:
         loaded = catalog.load(root, gate.state.options.settings, packs=packs)

@@ -33,6 +33,7 @@ from webhook.serve.http.connection import CONNECTIONS, Connection
 from webhook.serve.http.health import listening
 from webhook.serve.http.immediate import Waiting
 from webhook.serve.http.listener import Listener
+from webhook.serve.http.sockets import bound
 from webhook.serve.installed import InstalledDefinitions
 from webhook.serve.liveview import live_view, reader
 from webhook.serve.polling import Hangup, repeated
@@ -111,8 +112,8 @@ class _Server(uvicorn.Server):
         await self.lifespan.startup()
         if self.lifespan.should_exit:
             sys.exit(STARTUP_FAILURE)
-        (bound,) = sockets or [self.config.bind_socket()]
-        listener = Listener(bound, self._connection, self.config.ssl, self.config.backlog, self._spare)
+        (sock,) = sockets or [bound(self.config)]
+        listener = Listener(sock, self._connection, self.config.ssl, self.config.backlog, self._spare)
         self.servers = [listener]  # type: ignore[list-item]  # of a server, uvicorn only calls what a Listener has
         self.started = True
 

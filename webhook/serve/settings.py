@@ -23,6 +23,7 @@ from webhook.catalog import known_apis
 from webhook.facts.settings import DEFAULT_SETTINGS, folded
 from webhook.facts.settings import Settings as FactSettings
 from webhook.policy import Profile
+from webhook.serve.http.sockets import default_host
 
 __all__ = ["Settings"]
 
@@ -128,6 +129,7 @@ class Settings(BaseModel):
             if name.startswith(PREFIX) and not name.startswith(FOREIGN):
                 values[name.removeprefix(PREFIX).lower()] = value
         values.update({name: value for name, value in flags.items() if value is not None})
+        values.setdefault("host", default_host(environment))
         facts = {each.name: values.pop(each.name) for each in fields(FactSettings) if each.name in values}
         facts.setdefault("nodes", "off")  # a gate watches them only if it is told to
         try:

@@ -6,16 +6,14 @@ import itertools
 
 import pytest
 
-from reconciler.projection import Observed
 from reconciler.projections import aim, kinds, ome
 from reconciler.projections.aim import discovery, images, templates
 from reconciler.projections.ome import benchmarks
 from reconciler.projections.ome.workloads import KINDS
 from reconciler.resource import Kind, kind_of
 from reconciler.say.conditions import find
-from tests.reconciler.models import NOW
 from tests.reconciler.projections import test_aim, test_ome_services
-from tests.reconciler.world import Gate, World
+from tests.reconciler.world import Gate, World, observed
 from webhook.cluster.view import MemoryView
 from webhook.facts.settings import DEFAULT_SETTINGS
 
@@ -62,7 +60,7 @@ def conditions(world, plural, name):
 def of_name(kind, name):
     """An object of the kind with the name, and its children."""
     view = MemoryView([test_aim.image(), test_aim.template(), test_ome_services.model(), test_ome_services.runtime()])
-    observed = Observed(NOW, view)
+    known = observed(view)
     match kind:
         case "AIMService":
             route = {"enabled": True, "gatewayRef": {"name": "g"}}
@@ -75,7 +73,7 @@ def of_name(kind, name):
             model = {"canonicalName": "a/b", "recommendedDeployments": recommended}
             status = {"imageMetadata": {"model": model}}
             obj = {**test_aim.image(discovery={"enabled": True}), "status": status}
-            return obj, images.project({**obj, "metadata": {**obj["metadata"], "name": name}}, observed).children
+            return obj, images.project({**obj, "metadata": {**obj["metadata"], "name": name}}, known).children
         case "BenchmarkJob":
             endpoint = {"endpoint": {"url": "http://x", "apiFormat": "openai", "modelName": "m"}}
             limits = {"task": "text-to-text", "maxTimePerIteration": 1, "maxRequestsPerIteration": 1}
@@ -85,7 +83,7 @@ def of_name(kind, name):
             router = {"runner": {"name": "router", "image": "r/router:1"}}
             obj, made = test_ome_services.service(router=router, decoder={}), ome.services.project
     obj["metadata"]["name"] = name
-    return obj, made(obj, observed, DEFAULT_SETTINGS).children
+    return obj, made(obj, known, DEFAULT_SETTINGS).children
 
 
 def labels_in(value):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Collection
 
 from webhook.admission.errors import Problem
 from webhook.cli import manifests
@@ -13,14 +12,14 @@ from webhook.cli.manifests import Outcomes
 from webhook.cli.output import say
 from webhook.cli.report import comparison
 from webhook.cli.report.building import report_of
-from webhook.cli.report.codes import known_codes
+from webhook.cli.report.codes import Ignoring, known_codes
 from webhook.cli.report.difference import ChangeReport
 from webhook.cli.report.report import Report
 from webhook.cli.report.text import Style
 from webhook.policy import Profile
 
 
-def add_moved(report: Report, outcomes: Outcomes, options: argparse.Namespace, ignored: Collection[str]) -> None:
+def add_moved(report: Report, outcomes: Outcomes, options: argparse.Namespace, ignored: Ignoring) -> None:
     """Add to a report on a change what the releases bring that it pins, also to objects that it does not touch.
 
     Both judgements are of objects that are created: an update is spared what it does not change.

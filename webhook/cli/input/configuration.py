@@ -276,7 +276,8 @@ def _weaker(found: Configuration, options: argparse.Namespace) -> Iterator[str]:
         yield f"releases: {', '.join(unknown)} unknown"
     for name in ("exclude", "ignore"):
         if values := getattr(found, name):
-            yield f"{name}: {', '.join(values)}"
+            words = (value if isinstance(value, str) else ", ".join(value.codes) for value in values)
+            yield f"{name}: {', '.join(words)}"
 
 
 def _tell(name: str, weaker: Iterable[str]) -> None:

@@ -34,6 +34,17 @@ class Behaviours(_Model):
     aim_namespace: str | None = Field(default=None, description="Namespace of AIM's operator, as --aim-namespace.")
 
 
+class Ignored(_Model):
+    """Warnings about some objects, in the words of a PolicyException."""
+
+    codes: list[str] = Field(min_length=1, description="Codes of rules (LK305), or groups of them (LK3*).")
+    kinds: list[str] = Field(default=[], description="Only objects of these kinds.")
+    namespaces: list[str] = Field(default=[], description="Only objects in these namespaces, as the files name them.")
+    names: list[str] = Field(default=[], description="Only objects with these names.")
+    until: str | None = Field(default=None, description="The time at which it ends, in RFC 3339.")
+    reason: str | None = Field(default=None, description="Why, for readers.")
+
+
 class Configuration(_Model):
     """The file .modelgate.yaml. Paths are relative to it; flags count more, and their lists are added."""
 
@@ -44,7 +55,11 @@ class Configuration(_Model):
     policies: list[str] = Field(default=[], description="Folders of APIs of your own, as --policies.")
     admission_policies: str | None = Field(default=None, description="As --admission-policies.")
     exclude: list[str] = Field(default=[], description="Patterns of paths to skip, as --exclude.")
-    ignore: list[str] = Field(default=[], description="Codes of warnings to leave out, as --ignore.")
+    ignore: list[str | Ignored] = Field(
+        default=[],
+        description="Codes of warnings to leave out, as --ignore, or warnings about some objects.",
+        examples=[["LK305", {"codes": ["LK3*"], "names": ["llama"], "until": "2027-01-31T00:00:00Z"}]],
+    )
     fail_on: Literal["warning", "error", "never"] | None = Field(default=None, description="As --fail-on.")
     docs_url: str | None = Field(
         default=None, pattern=r"^https?://\S+$", description="Address of this site, for links to rules, as --docs-url."

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, TypeAlias
 
-from webhook.admission import GroupVersionKind, Request
+from webhook.admission import GroupVersionKind
 from webhook.admission.errors import DocumentError, Problem
 from webhook.catalog import Catalog, KnownKind, forms
-from webhook.cli.cases import Case, run
+from webhook.children import Child
+from webhook.cli.cases import run
 from webhook.cli.pack.proofs import Placed
 from webhook.cli.pack.smallest import smallest_object
 from webhook.cluster import MemoryView
@@ -37,10 +38,11 @@ def child_problems(
     for each in cases:
         for catalog, known, alone in each.under(loaded):
             if known.policy.children:
-                review = run(alone, known, catalog).request, catalog, MemoryView(alone.others), _options(alone)
-                for child in described(*review):
+                request, options = run(alone, known, catalog).request, Options(settings=alone.settings)
+                made = described(request, catalog, MemoryView(alone.others), options)
+                for child in made:
                     unmade.pop((known.gvk, child.rule.name), None)
-                for name, text in _constants(known, *review):
+                for name, text in _constants(known, made, catalog):
                     wrong.setdefault((name, text), f"case {each.case.name!r}: ")
     for gvk in kinds:
         for name, text in _of_smallest(loaded.kinds[gvk], loaded):
@@ -50,10 +52,6 @@ def child_problems(
     for name in unmade:
         message = f"no case has an object of which this child of {name[0].kind} is made: add one to cases/"
         yield Problem(places.get(name, ""), name[1], message)
-
-
-def _options(case: Case) -> Options:
-    return Options(settings=case.settings)
 
 
 def _described(api: str, loaded: Catalog) -> Iterator[Name]:
@@ -75,10 +73,8 @@ def _places(documents: Sequence[Document]) -> Iterator[tuple[Name, str]]:
                 yield (GroupVersionKind(target["group"], version, kind), rule["name"]), place
 
 
-def _constants(
-    known: KnownKind, request: Request, catalog: Catalog, view: MemoryView, options: Options
-) -> Iterator[tuple[Name, str]]:
-    for child, error in description_faults(request, catalog, view, options):
+def _constants(known: KnownKind, made: Sequence[Child], catalog: Catalog) -> Iterator[tuple[Name, str]]:
+    for child, error in description_faults(made, catalog):
         text = f"the {child.rule.kind} is refused for what the description alone decides: {error.field}: {error.body()}"
         yield (known.gvk, child.rule.name), text
 
@@ -93,7 +89,7 @@ def _of_smallest(known: KnownKind, loaded: Catalog) -> Iterator[tuple[Name, str]
     head = {"apiVersion": f"{known.gvk.group}/{known.gvk.version}", "kind": known.gvk.kind, "metadata": metadata}
     view, options = MemoryView(), Options()
     request, _, validation = decide({**head, **body}, None, known, loaded, view, options, assigned=True)
-    wrong = [*_constants(known, request, loaded, view, options)]
+    wrong = [*_constants(known, described(request, loaded, view, options), loaded)]
     yield from wrong
     for each in validation.warnings if not (validation.causes or wrong) else ():
         if each.code in KUBERNETES_CODES:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from webhook.admission.errors import Problem
 from webhook.cli.manifests import Outcomes
-from webhook.cli.report.codes import Codes
+from webhook.cli.report.codes import Codes, Ignoring
 from webhook.cli.report.omitted import Known, kept, without_consequences
 from webhook.cli.report.report import Report
 from webhook.cli.report.templates import Templates
@@ -25,8 +25,8 @@ _SHOWN: Final = 5
 """Names of variables in a note."""
 
 
-def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report:
-    """The report; ``ignored`` are the codes of warnings to leave out, ``docs`` is the address of the site or ""."""
+def report_of(outcomes: Outcomes, ignored: Ignoring, docs: str) -> Report:
+    """The report; ``ignored`` are the warnings to leave out, ``docs`` is the address of the site or ""."""
     report = Report([], outcomes.remarks, outcomes.problems, outcomes.given.skipped, docs=docs, packs=outcomes.packs)
     report.unread = outcomes.given.unread
     report.bases.update(outcome.judged_as for outcome in outcomes.reviews if outcome.judged_as)
@@ -47,7 +47,7 @@ def report_of(outcomes: Outcomes, ignored: Collection[str], docs: str) -> Report
 def kept_findings(
     outcome: ReviewedManifest,
     review: Callable[[Document], ReviewedManifest],
-    ignored: Collection[str],
+    ignored: Ignoring,
     codes: Codes,
 ) -> tuple[list[Finding], int]:
     """The findings of a review without those that are ignored and those that follow from a misspelt field; and how many

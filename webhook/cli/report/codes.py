@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from textwrap import fill
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from webhook import enforcement
 from webhook.admission.errors import Problem, SettingsError
 from webhook.catalog import built_in
 from webhook.engine import CHILD_CODES, FIT_CODES, POD_CODES
+from webhook.facts.nodes import text
+from webhook.library.apiserver import kind_of
 from webhook.library.findings import CODES
+from webhook.manifests.documents import Document
+
+if TYPE_CHECKING:
+    from webhook.cli.input.configurationfile import Ignored
+    from webhook.enforcement import Degrees
+
+_NEVER: Final = "9999-12-31T23:59:59Z"
+"""The end of an exception without one."""
 
 Codes = Callable[[], frozenset[str]]
 """Gives the codes of all rules, whose documents it reads."""
@@ -99,18 +111,54 @@ def pod_code(code: str) -> list[str] | None:
     return None
 
 
-def known_codes(given: Collection[str], codes: Codes, source: str = "--ignore") -> frozenset[str]:
-    """The codes that a flag names, in any case and separated by commas.
+class Ignoring(NamedTuple):
+    """The warnings to leave out: by code, and as exceptions about some objects."""
+
+    codes: frozenset[str]
+    exceptions: Degrees | None = None
+
+    def holds(self, code: str, document: Document) -> bool:
+        """Whether a warning about an object is to be left out."""
+        if code in self.codes or self.exceptions is None:
+            return code in self.codes
+        kind, metadata = kind_of(document.value).kind, document.value.get("metadata")
+        namespace, name = text(metadata, "namespace"), text(metadata, "name")
+        return self.exceptions.place("", kind, namespace, name).policy(code) is not None
+
+
+def known_codes(given: Collection[str | Ignored], codes: Codes, source: str = "--ignore") -> Ignoring:
+    """The warnings that flags and the configuration name, codes in any case and separated by commas.
 
     Raises:
-        SettingsError: a code does not exist.
+        SettingsError: a code does not exist, or an exception cannot be read.
     """
-    named = [each for text in given for each in codes_in(text)]
-    known = all_codes(codes) if named else ()
-    problems = [Problem(source, "", unknown(each, known)) for each in named if each not in known]
+    named = [code for value in given if isinstance(value, str) for code in codes_in(value)]
+    limited = [value for value in given if not isinstance(value, str)]
+    known = all_codes(codes) if given else frozenset[str]()
+    whole = [*named, *(code for value in limited for code in value.codes if not code.endswith("*"))]
+    problems = [Problem(source, "", unknown(code, known)) for code in whole if code not in known]
     if problems:
         raise SettingsError(problems)
-    return frozenset(named)
+    return Ignoring(frozenset(named), _exceptions(limited) if limited else None)
+
+
+def _exceptions(given: Collection[Ignored]) -> Degrees:
+    """What is left out now.
+
+    Raises:
+        SettingsError: a time or a code is not one.
+    """
+    policies = []
+    for value in given:
+        spec = {"until": _NEVER, "reason": "-", "namespaceSelector": {}, **value.model_dump(exclude_none=True)}
+        if spec["namespaces"]:
+            del spec["namespaceSelector"]
+        obj = {"kind": enforcement.EXCEPTION, "metadata": {"name": "ignore"}, "spec": spec}
+        try:
+            policies.append(replace(enforcement.PolicyObject.read(obj), selector=None))
+        except ValueError as error:
+            raise SettingsError([Problem("ignore", "", str(error))]) from None
+    return enforcement.Degrees.of(policies, {}, time.time())
 
 
 def all_codes(codes: Codes) -> frozenset[str]:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from webhook.admission import Cause, Warn
-from webhook.cli.report.codes import Codes, all_codes, codes_in, unknown
+from webhook.cli.report.codes import Codes, Ignoring, all_codes, codes_in, unknown
 from webhook.facts.nodes import text
 from webhook.ground.fieldpath import field_keys
 from webhook.library.apiserver import placed
@@ -30,11 +30,11 @@ _COMMENT: Final = re.compile(r"(?:^|\s)#\s*modelgate:\s*ignore[\s:=]+(?P<codes>[
 
 
 def kept(
-    findings: Collection[Finding], document: Document, ignored: Collection[str], codes: Codes
+    findings: Collection[Finding], document: Document, ignored: Ignoring, codes: Codes
 ) -> tuple[list[Finding], int]:
     """The findings without the ignored warnings, with a warning about each unknown code; and how many are left out."""
     named, comments = _annotated(document), _comments(document)
-    everywhere = {*ignored, *named}
+    everywhere = {*named}
     for line, found in comments.items():
         if line < document.line:  # a comment above the document counts for all of it
             everywhere |= found
@@ -42,7 +42,9 @@ def kept(
         each
         for each in findings
         if each.severity is Severity.ERROR
-        or not (each.code in everywhere or each.code in _beside(each.place, comments))
+        or not (
+            each.code in everywhere or each.code in _beside(each.place, comments) or ignored.holds(each.code, document)
+        )
     ]
     mistakes = list(_mistakes(document, named, comments, codes))
     return [*rest, *mistakes], len(findings) - len(rest)

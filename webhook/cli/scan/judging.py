@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, Protocol, TextIO
 
 from webhook.admission import Cause
 from webhook.admission.errors import ModelgateError, Problem
 from webhook.cli.output import say
+from webhook.cli.report.codes import Ignoring
 from webhook.cli.report.difference import ChangeReport, aside_of
 from webhook.cli.report.omitted import kept
 from webhook.cli.report.report import Report
@@ -80,7 +81,7 @@ class Judged:
 class Scan:
     """One scan of a source. ``counts`` are the objects by severity, verdict of the stamp and in all."""
 
-    def __init__(self, source: Source, ignored: Collection[str]) -> None:
+    def __init__(self, source: Source, ignored: Ignoring) -> None:
         self._source = source
         self._ignored = ignored
         self._failed: dict[str, list[str]] = {}

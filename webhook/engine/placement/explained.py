@@ -7,12 +7,10 @@ from typing import Any, Final
 
 from webhook.catalog import KnownKind
 from webhook.cluster import ClusterView
-from webhook.engine.placement.findings import Judged, judge_fit
+from webhook.engine.placement.findings import JudgedFit, judge_fit
 from webhook.engine.placement.memory import RESERVE, There, verdict
 from webhook.engine.placement.nodes import Nodes
-from webhook.facts import Table
-from webhook.facts.fit import Load, ServedPod
-from webhook.facts.memory import gib
+from webhook.facts import GpuLoad, ServedPod, Table, gib
 from webhook.facts.settings import Settings
 from webhook.placement import UnknownAmountError, requests_of, shown
 
@@ -31,7 +29,7 @@ def fit_tables(kind: KnownKind, obj: dict[str, Any], view: ClusterView, settings
         yield Table("fit", _HEADER, rows)
 
 
-def _rows(judged: Judged) -> Iterator[Row]:
+def _rows(judged: JudgedFit) -> Iterator[Row]:
     for pod, nodes in zip(judged.workload.pods, judged.nodes, strict=True):
         yield _of_pod(pod)
         yield _of_nodes(nodes, judged)
@@ -51,7 +49,7 @@ def _of_pod(pod: ServedPod) -> Row:
     return "pod", asked or "asks for nothing", pod.origin("") or "the pod"
 
 
-def _of_nodes(nodes: Nodes, judged: Judged) -> Row:
+def _of_nodes(nodes: Nodes, judged: JudgedFit) -> Row:
     if nodes.silent:
         return "nodes", "not judged", nodes.silent
     table, fitting = judged.around.table, sum(place.nodes for place in nodes.fitting)
@@ -64,7 +62,7 @@ def _of_nodes(nodes: Nodes, judged: Judged) -> Row:
     return "nodes", count, f"such as {names[0]}" if names else "no node can run the pod"
 
 
-def _of_load(load: Load, there: There | None) -> Iterator[Row]:
+def _of_load(load: GpuLoad, there: There | None) -> Iterator[Row]:
     if load.silent:
         yield "memory", "not judged", load.silent
         return
@@ -83,8 +81,8 @@ def _of_load(load: Load, there: There | None) -> Iterator[Row]:
     yield "GPUs", f"{there.gpus} x {sure}at most {gib(there.device.bytes)}", there.device.source
     if weights is not None:
         needed = weights.bytes + load.cache + RESERVE * there.gpus
-        found = verdict(load, there)
-        yield "memory", bar(needed, there.total), f"{gib(RESERVE)} a GPU beside it{f'; {found.code}' if found else ''}"
+        fault = verdict(load, there)
+        yield "memory", bar(needed, there.total), f"{gib(RESERVE)} a GPU beside it{f'; {fault.code}' if fault else ''}"
 
 
 def bar(used: int, there: int) -> str:

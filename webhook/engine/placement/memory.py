@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from webhook.engine.placement.nodes import Nodes, Place
-from webhook.facts.fit import Load
-from webhook.facts.memory import GIB, Bound, device_of_labels, gib
+from webhook.engine.placement.nodes import NodePlace, Nodes, counted_gpus
+from webhook.facts import GIB, Bound, GpuLoad, device_of_labels, gib
 from webhook.placement import NodeShape
 
 RESERVE: Final = GIB // 2
 """Bytes that a process needs on each GPU beside weights and cache: its context and its buffers, at least."""
+
+
+_COUNT: Final = re.compile(r"[1-9][0-9]{0,3}")
 
 
 class There(NamedTuple):
@@ -24,7 +27,7 @@ class There(NamedTuple):
     by_nodes: bool
 
 
-def memory_there(load: Load, nodes: Nodes | None, *, is_elastic: bool) -> There | None:
+def memory_there(load: GpuLoad, nodes: Nodes | None, *, is_elastic: bool) -> There | None:
     """What there can be; None if it is not known. Nodes tell it, or else the object itself."""
     if nodes is not None and not nodes.silent and not is_elastic and (nodes.tainted or nodes.fitting):
         return _of_nodes(load, nodes.tainted or nodes.fitting)
@@ -34,34 +37,35 @@ def memory_there(load: Load, nodes: Nodes | None, *, is_elastic: bool) -> There 
     return None if device is None else There(load.gpus * device.bytes, load.gpus, device, False)
 
 
-def _of_selector(load: Load, nodes: Nodes) -> Bound | None:
+def _of_selector(load: GpuLoad, nodes: Nodes) -> Bound | None:
     """The device that the object asks for by the label of a product or of a cloud's machine."""
     return None if nodes.needs is None else device_of_labels(dict(nodes.needs.selector), load.resource)
 
 
-def _of_nodes(load: Load, places: Iterable[Place]) -> There | None:
+def _of_nodes(load: GpuLoad, places: Iterable[NodePlace]) -> There | None:
     """The most of all nodes on which the pod fits; None if one of them does not tell."""
-    found = list[There]()
+    offers = list[There]()
     for place in places:
         device = device_of_labels(place.shape.labels, load.resource)
         if device is None:
             return None
         count = min(load.gpus, _physical(place.shape, load))
-        found.append(There(count * device.bytes, count, device, True))
-    if not found:
+        offers.append(There(count * device.bytes, count, device, True))
+    if not offers:
         return None
-    most = max(found, key=lambda there: there.total)
-    is_certain = all(there.device.certain for there in found)
+    most = max(offers, key=lambda there: there.total)
+    is_certain = all(there.device.certain for there in offers)
     return most._replace(device=most.device._replace(certain=is_certain))
 
 
-def _physical(shape: NodeShape, load: Load) -> int:
+def _physical(shape: NodeShape, load: GpuLoad) -> int:
     """The devices of a node: four time slices have the memory of one."""
-    told = shape.labels.get(f"{load.resource}.count", "") if load.resource == "nvidia.com/gpu" else ""
-    return int(told) if told.isascii() and told.isdecimal() and 0 < len(told) < 5 and int(told) > 0 else load.gpus
+    count = shape.labels.get("nvidia.com/gpu.count", "") if load.resource == "nvidia.com/gpu" else ""
+    is_true = _COUNT.fullmatch(count) and counted_gpus(shape.labels) >= shape.offers(load.resource)
+    return int(count) if is_true else load.gpus
 
 
-class Verdict(NamedTuple):
+class MemoryFault(NamedTuple):
     """A finding about memory."""
 
     code: str
@@ -70,7 +74,7 @@ class Verdict(NamedTuple):
     alone: bool
 
 
-def verdict(load: Load, there: There | None) -> Verdict | None:
+def verdict(load: GpuLoad, there: There | None) -> MemoryFault | None:
     """What is wrong with a load; None if nothing is, or not known."""
     weights = load.weights
     if weights is None or there is None or load.silent:
@@ -82,21 +86,21 @@ def verdict(load: Load, there: There | None) -> Verdict | None:
         more = "use a larger MIG profile" if load.resource.startswith("nvidia.com/mig-") else f"ask for {need}"
         advice = f"{more}, or a smaller quantization" if need <= 16 else "use a smaller model or quantization"
         text = f"{gib(weights.bytes)} of weights at least, and {gpus}: {advice}"
-        return Verdict("KF001", text, weights.certain and there.device.certain, not there.by_nodes)
+        return MemoryFault("KF001", text, weights.certain and there.device.certain, not there.by_nodes)
     if not load.cache and load.length == "":
         return None
     usable = load.usable * there.total
     if weights.bytes + load.cache + RESERVE * there.gpus <= usable:
         return None
     needed = f"{gib(weights.bytes)} of weights and {gib(load.cache)} for {_length(load)}"
-    return Verdict("KF002", f"{needed}, and {gpus}: {_advice(load, there, usable)}", False, not there.by_nodes)
+    return MemoryFault("KF002", f"{needed}, and {gpus}: {_advice(load, there, usable)}", False, not there.by_nodes)
 
 
-def _length(load: Load) -> str:
+def _length(load: GpuLoad) -> str:
     return f"{load.length} {load.tokens}" if " " not in load.length else load.length
 
 
-def _advice(load: Load, there: There, usable: float) -> str:
+def _advice(load: GpuLoad, there: There, usable: float) -> str:
     """What to write instead."""
     assert load.weights is not None
     room = usable - load.weights.bytes - RESERVE * there.gpus

@@ -13,16 +13,16 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import is_unreadable
-from webhook.engine.placement.surroundings import Surroundings, with_class
-from webhook.facts.fit import ServedPod
+from webhook.engine.placement.surroundings import PodSurroundings, with_class
+from webhook.facts import ServedPod
 from webhook.facts.nodes import text
 from webhook.placement import (
-    Failure,
     Needs,
     NodeShape,
     NodeTable,
     Stage,
     Toleration,
+    Unfit,
     failure,
     named_nodes,
     needs_of,
@@ -39,13 +39,13 @@ _SHOWN: Final = 3
 """Reasons in a text: a warning has 256 characters."""
 
 
-class Place(NamedTuple):
+class NodePlace(NamedTuple):
     """Nodes of one shape, or one node by name, and why they cannot run the pod; None if they can."""
 
     shape: NodeShape
     name: str
     nodes: int
-    failed: Failure | None
+    failed: Unfit | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ class Nodes:
 
     silent: str = ""
     needs: Needs | None = None
-    places: tuple[Place, ...] = ()
-    tainted: tuple[Place, ...] = ()
+    places: tuple[NodePlace, ...] = ()
+    tainted: tuple[NodePlace, ...] = ()
 
     @property
-    def fitting(self) -> list[Place]:
+    def fitting(self) -> list[NodePlace]:
         return [place for place in self.places if place.failed is None]
 
     @property
@@ -69,7 +69,7 @@ class Nodes:
         return sum(place.nodes for place in self.places)
 
 
-def nodes_of(pod: ServedPod, around: Surroundings) -> Nodes:
+def nodes_of(pod: ServedPod, around: PodSurroundings) -> Nodes:
     """The nodes of the view for a pod, whether the cluster is elastic or not."""
     spec = pod.spec
     if silent := _silence(pod, around):
@@ -91,7 +91,7 @@ def nodes_of(pod: ServedPod, around: Surroundings) -> Nodes:
     return Nodes("", needs, places, tainted)
 
 
-def _silence(pod: ServedPod, around: Surroundings) -> str:
+def _silence(pod: ServedPod, around: PodSurroundings) -> str:
     spec = pod.spec
     if around.table is None:
         return "no nodes are in view"
@@ -111,20 +111,20 @@ def _silence(pod: ServedPod, around: Surroundings) -> str:
     return ""
 
 
-def _places(needs: Needs, table: NodeTable) -> Iterator[Place]:
+def _places(needs: Needs, table: NodeTable) -> Iterator[NodePlace]:
     """The places of a pod: shapes, or single nodes where names decide."""
     if needs.reads_names or "kubernetes.io/hostname" in needs.labels:
         looked_at = named_nodes(needs)
         for node in table.nodes():
             is_passed = looked_at is not None and node.name not in looked_at
-            failed = Failure(Stage.NAME) if is_passed else _failure(needs, node.shape, node.name, node.labels)
-            yield Place(node.shape, node.name, 1, failed)
+            failed = Unfit(Stage.NAME) if is_passed else _failure(needs, node.shape, node.name, node.labels)
+            yield NodePlace(node.shape, node.name, 1, failed)
         return
     for shape, count in table.counts.items():
-        yield Place(shape, "", count, _failure(needs, shape, ""))
+        yield NodePlace(shape, "", count, _failure(needs, shape, ""))
 
 
-def _failure(needs: Needs, shape: NodeShape, name: str, labels: Mapping[str, str] | None = None) -> Failure | None:
+def _failure(needs: Needs, shape: NodeShape, name: str, labels: Mapping[str, str] | None = None) -> Unfit | None:
     """Why a node can never run a pod; None if it can, or if the node does not tell what it has."""
     return None if shape.capacity is None else failure(needs, _forgiven(shape), name, labels)
 
@@ -171,7 +171,7 @@ def why_unfit(nodes: Nodes, table: NodeTable) -> tuple[str, str]:
     return f"{', '.join(texts)}{of_nearest}", part
 
 
-def _reasons(place: Place, needs: Needs) -> Iterator[tuple[str, str]]:
+def _reasons(place: NodePlace, needs: Needs) -> Iterator[tuple[str, str]]:
     """The parts of the pod that a place does not meet, each with what is wrong."""
     failed = place.failed
     if failed is None:
@@ -186,7 +186,7 @@ def _reasons(place: Place, needs: Needs) -> Iterator[tuple[str, str]]:
         yield "nodeName", needs.node
 
 
-def _most(resource: str, places: Iterable[Place]) -> int:
+def _most(resource: str, places: Iterable[NodePlace]) -> int:
     """The most of a resource that one of the nodes has that have too little of it."""
     lacking = (place for place in places if place.failed is not None and resource in place.failed.lacking)
     return max((_forgiven(place.shape).offers(resource) for place in lacking), default=0)
@@ -204,14 +204,22 @@ def _counted(why: str, part: str, count: int, total: int, needs: Needs, most: in
     return f"{who} {has} {'fewer' if _EXTENDED in why else 'less'} than {asked} {why} (at most {there})"
 
 
-def _nearness(place: Place, needs: Needs) -> tuple[int, int, float]:
+def _nearness(place: NodePlace, needs: Needs) -> tuple[int, int, float]:
     """How near a node is: the filter that it comes to, then how few resources it lacks, and how much it has."""
     failed = place.failed
     if failed is None:
         return len(Stage), 0, 0.0
+    if failed.stage is Stage.AFFINITY:
+        return int(failed.stage), -_unmet(needs, place.shape.labels), 0.0
     shape = _forgiven(place.shape)
     shares = [min(shape.offers(name) / needs.requests[name], 1.0) for name in failed.lacking if name in needs.requests]
     return int(failed.stage), -len(failed.lacking), min(shares, default=0.0)
+
+
+def _unmet(needs: Needs, labels: Mapping[str, str]) -> int:
+    """The requirements that a node does not meet: of the selector, and of the term with the fewest."""
+    of_terms = (sum(not one.holds(labels) for one in term.expressions) for term in needs.terms or ())
+    return sum(labels.get(key) != value for key, value in needs.selector.items()) + min(of_terms, default=0)
 
 
 def why_tainted(nodes: Nodes) -> str:

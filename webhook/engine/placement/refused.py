@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from webhook.engine.placement.surroundings import Surroundings
-from webhook.facts.fit import ServedPod
+from webhook.engine.placement.surroundings import PodSurroundings
+from webhook.facts import ServedPod
 from webhook.facts.nodes import items, mapping, text
 from webhook.placement import UnknownAmountError, amount, requests_of, shown
 
@@ -22,7 +22,7 @@ _REQUIRED: Final = frozenset(["cpu", "memory", "requests.cpu", "requests.memory"
 _SCOPED: Final = ("scopes", "scopeSelector")
 
 
-def refusals(pod: ServedPod, around: Surroundings, *, is_complete: bool) -> Iterator[Refusal]:
+def refusals(pod: ServedPod, around: PodSurroundings, *, is_complete: bool) -> Iterator[Refusal]:
     """What is refused. ``is_complete``: an object that is not in the view does not exist."""
     yield from _classes(pod, around, is_complete=is_complete)
     ranges, quotas = around.limits("LimitRange"), around.limits("ResourceQuota")
@@ -36,7 +36,7 @@ def refusals(pod: ServedPod, around: Surroundings, *, is_complete: bool) -> Iter
         return
 
 
-def _classes(pod: ServedPod, around: Surroundings, *, is_complete: bool) -> Iterator[Refusal]:
+def _classes(pod: ServedPod, around: PodSurroundings, *, is_complete: bool) -> Iterator[Refusal]:
     priority, runtime = text(pod.spec, "priorityClassName"), text(pod.spec, "runtimeClassName")
     if not (priority or runtime) or not is_complete or not around.shows_classes:
         return
@@ -48,16 +48,19 @@ def _classes(pod: ServedPod, around: Surroundings, *, is_complete: bool) -> Iter
 
 def _limits(ranges: Any, kind: str) -> Iterator[tuple[str, Json]]:
     """The limits of a type, with the name of their LimitRange."""
-    for each in ranges:
-        for limit in items(each, "spec", "limits"):
+    for owner in ranges:
+        for limit in items(owner, "spec", "limits"):
             if limit.get("type") == kind:
-                yield text(each, "metadata", "name"), limit
+                yield text(owner, "metadata", "name"), limit
 
 
 def _defaulted(pod: Json, ranges: Any) -> Json:
     """The pod with the defaults of the ranges: a limit is the maximum where no default is written."""
-    given = ((each, mapping(each, "resources")) for each in items(pod, "containers"))
-    return {**pod, "containers": [{**each, "resources": _with_defaults(asked, ranges)} for each, asked in given]}
+    given = ((container, mapping(container, "resources")) for container in items(pod, "containers"))
+    return {
+        **pod,
+        "containers": [{**container, "resources": _with_defaults(asked, ranges)} for container, asked in given],
+    }
 
 
 def _with_defaults(resources: Json, ranges: Any) -> Json:
@@ -107,7 +110,8 @@ def _by_quota(pod: Json, name: str, key: str, hard: Any) -> Iterator[Refusal]:
         if amount("pods", hard) < 1:
             yield "", f"ResourceQuota {name} allows no pods"
         return
-    if key in _REQUIRED and not all(resource in mapping(each, "resources", part) for each in items(pod, "containers")):
+    written = (mapping(container, "resources", part) for container in items(pod, "containers"))
+    if key in _REQUIRED and not all(resource in amounts for amounts in written):
         what = f"a {'limit' if part == 'limits' else 'request'} of {resource}"
         yield f"resources:{resource}", f"the pod has no {what}, and ResourceQuota {name} demands one"
         return
@@ -121,5 +125,5 @@ def _asked(pod: Json, part: str) -> Mapping[str, int]:
     """The sum of a part: limits are summed as requests are."""
     if part == "requests":
         return requests_of(pod)
-    limits = (mapping(each, "resources", "limits") for each in items(pod, "containers"))
-    return requests_of({"containers": [{"resources": {"requests": each}} for each in limits]})
+    limits = (mapping(container, "resources", "limits") for container in items(pod, "containers"))
+    return requests_of({"containers": [{"resources": {"requests": limit}} for limit in limits]})

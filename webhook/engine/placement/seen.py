@@ -24,7 +24,7 @@ class _Read(NamedTuple):
     given: object
 
 
-class Noted:
+class NotedView:
     """A view that notes what it gives."""
 
     __slots__ = ("_view", "reads")

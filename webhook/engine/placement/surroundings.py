@@ -27,7 +27,7 @@ _TABLES: Final = Memo[NodeTable](table_of, limit=16)
 Json = dict[str, Any]
 
 
-class Surroundings:
+class PodSurroundings:
     """The cluster of one judgement; each part is read when it is first asked for. ``nodes`` is the setting."""
 
     def __init__(self, view: ClusterView, namespace: str, nodes: str) -> None:
@@ -74,7 +74,10 @@ class Surroundings:
             classes = self.view.list(Kind("resource.k8s.io", "DeviceClass"))
         except Unwatched:
             return True
-        return any(is_unreadable(each) or text(each, "spec", "extendedResourceName") == resource for each in classes)
+        return any(
+            is_unreadable(device_class) or text(device_class, "spec", "extendedResourceName") == resource
+            for device_class in classes
+        )
 
     @cached_property
     def shows_classes(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from webhook.cluster.view import ClusterView
 from webhook.facts.aim.resolved import resolve_service
 from webhook.facts.aim.resources import GPU, amount, devices_of, gpu_model
-from webhook.facts.fit import Load, ServedPod, Workload
+from webhook.facts.fit import GpuLoad, ServedPod, Workload
 from webhook.facts.memory import Bound, accelerator, model_of_repository, of_repository
 from webhook.facts.nodes import at, items, mapping, text, trimmed, whole
 from webhook.facts.settings import Settings
@@ -21,9 +21,9 @@ _PRECISIONS: Final = {"fp4": "fp4", "int4": "int4", "fp8": "fp8", "int8": "int8"
 
 def fit_of_service(service: Json, view: ClusterView, settings: Settings, _: Sequence[str]) -> Workload | None:
     """What a service asks for; None without its template, or with 0 replicas."""
-    found = resolve_service(service, view, choose=settings.aim_auto_selection).template
-    template = found.template
-    spec = template.spec if template is not None else found.spec
+    resolution = resolve_service(service, view, choose=settings.aim_auto_selection).template
+    template = resolution.template
+    spec = template.spec if template is not None else resolution.spec
     if spec is None or at(service, "spec", "replicas") == 0:
         return None
     profile = mapping(template.object, "status", "profile", "metadata") if template is not None else {}
@@ -35,8 +35,8 @@ def fit_of_service(service: Json, view: ClusterView, settings: Settings, _: Sequ
     pod = ServedPod(_pod(service, count, devices_of(model)), lambda path: _origin(service, path))
     names = items(template.object, "status", "modelSources") if template is not None else []
     precision = trimmed(profile, "precision") or trimmed(spec, "precision")
-    weights = _weights([text(each, "name") for each in names], precision)
-    load = Load("spec.templateRef", 0, count, GPU, weights, usable=_USABLE, device=accelerator(gpu_model(model)))
+    weights = _weights([text(source, "name") for source in names], precision)
+    load = GpuLoad("spec.templateRef", 0, count, GPU, weights, usable=_USABLE, device=accelerator(gpu_model(model)))
     return Workload([pod], [load])
 
 

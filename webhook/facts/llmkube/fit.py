@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.fit import Claim, Load, Ranks, ServedPod, Term, Workload, flag, since, wants_number
+from webhook.facts.fit import Claim, FitTerm, GpuLoad, Ranks, ServedPod, Workload, flag, since, wants_number
 from webhook.facts.llmkube.source import SourceKind, parse_source
 from webhook.facts.memory import (
     GIB,
@@ -37,6 +37,7 @@ _DRI: Final = "devic.es/dri-render"
 _MIG: Final = "nvidia.com/mig-"
 
 Json = dict[str, Any]
+_Claims = tuple[list[Claim], list[FitTerm]]
 
 
 class _Served(NamedTuple):
@@ -186,7 +187,7 @@ def _silence(served: _Served) -> str:
         return _WHY_SILENT
     if any(arg.partition("=")[0] in _FLAGS for arg in args) or flag(args, "--load-format") == "dummy":
         return _WHY_SILENT
-    if any(text(each, "name") == "GGML_CUDA_ENABLE_UNIFIED_MEMORY" for each in items(spec, "env")):
+    if any(text(variable, "name") == "GGML_CUDA_ENABLE_UNIFIED_MEMORY" for variable in items(spec, "env")):
         return _WHY_SILENT
     if served.runtime not in {"llamacpp", "vllm", "sglang"}:
         return f"what runtime {served.runtime} loads is not known"
@@ -195,12 +196,12 @@ def _silence(served: _Served) -> str:
     return ""
 
 
-def _load(served: _Served, resource: str | None) -> Load:
+def _load(served: _Served, resource: str | None) -> GpuLoad:
     silent, field = _silence(served), "spec.modelRef"
     if resource is None or silent:
-        return Load(field, 0, served.gpus, resource or "", None, silent=silent)
+        return GpuLoad(field, 0, served.gpus, resource or "", None, silent=silent)
     profile = resource.removeprefix(_MIG) if resource.startswith(_MIG) else ""
-    load = Load(field, 0, served.gpus, resource, _weights(served), device=device_of_partition(profile, {}))
+    load = GpuLoad(field, 0, served.gpus, resource, _weights(served), device=device_of_partition(profile, {}))
     if served.runtime == "llamacpp":
         return _llamacpp(served, load)
     return _vllm(served, load) if served.runtime == "vllm" else load._replace(usable=0.95)
@@ -208,26 +209,38 @@ def _load(served: _Served, resource: str | None) -> Load:
 
 def _size(served: _Served) -> Bound | None:
     """The size of the file, at least."""
-    length, told = whole(served.model, "status", "sourceContentLength") or 0, text(served.model, "status", "size")
+    length, written = whole(served.model, "status", "sourceContentLength") or 0, text(served.model, "status", "size")
     if length > 0:
         return Bound(length, True, "status.sourceContentLength of the Model")
-    size = size_of_text(told)
-    return None if size is None else Bound(size, True, f"status.size of the Model: {told}")
+    size = size_of_text(written)
+    return None if size is None else Bound(size, True, f"status.size of the Model: {written}")
 
 
 def _weights(served: _Served) -> Bound | None:
     if served.runtime == "llamacpp":
-        size = _size(served)
-        if size is not None:
-            return of_size(size.bytes, size.source)
-        named = model_of_file(served.file)
-        return None if named is None else of_file(named)
+        return _of_gguf(served)
     model = _repository(served)
     if model is None:
         return None
     config = mapping(served.spec, f"{served.runtime}Config")
     chosen = [text(config, "quantization"), flag(served.args, "--quantization", "-q") or ""]
-    return of_repository(model, [each for each in chosen if each])
+    return of_repository(model, [method for method in chosen if method])
+
+
+_OFFLOADED: Final = 99
+"""Layers that the operator puts on GPUs, with the output layer: a model with more has the others on the node."""
+
+
+def _of_gguf(served: _Served) -> Bound | None:
+    size, named = _size(served), model_of_file(served.file)
+    weights = of_size(size.bytes, size.source) if size is not None else None if named is None else of_file(named)
+    layers = whole(served.model, "status", "gguf", "layerCount") or 0
+    if named is not None and named.model is not None:
+        layers = max(layers, named.model.layers)
+    if weights is None or layers < _OFFLOADED:
+        return weights
+    share = f", of {_OFFLOADED} of {layers + 1} layers"
+    return Bound(weights.bytes * (_OFFLOADED - 1) // layers, weights.certain, weights.source + share)
 
 
 def _repository(served: _Served) -> Model | None:
@@ -237,7 +250,7 @@ def _repository(served: _Served) -> Model | None:
     return model_of_repository(source.repo) if source.kind is SourceKind.HF_REPO and not is_file else None
 
 
-def _llamacpp(served: _Served, load: Load) -> Load:
+def _llamacpp(served: _Served, load: GpuLoad) -> GpuLoad:
     spec, named = served.spec, model_of_file(served.file)
     tokens = whole(spec, "contextSize") or 0
     if spec.get("noKvOffload") is True or named is None or not named.is_whole or flag(served.args, "-c", "--ctx-size"):
@@ -251,7 +264,7 @@ def _llamacpp(served: _Served, load: Load) -> Load:
     return load._replace(cache=size, tokens=tokens, length="contextSize", quantizes=share == 1)
 
 
-def _vllm(served: _Served, load: Load) -> Load:
+def _vllm(served: _Served, load: GpuLoad) -> GpuLoad:
     config, model = mapping(served.spec, "vllmConfig"), _repository(served)
     by_flag = flag(served.args, "--max-model-len")
     set_length = wants_number(by_flag) if by_flag is not None else whole(config, "maxModelLen")
@@ -293,24 +306,26 @@ _MADE: Final = 100 * GIB
 """The claim that the operator makes, unless a flag says otherwise."""
 
 
-def _storage(served: _Served, view: ClusterView | None) -> tuple[list[Claim], list[Term]]:
+def _storage(served: _Served, view: ClusterView | None) -> _Claims:
     """Whether the file fits into its cache (KF004)."""
     size, spec = _size(served), served.spec
     if size is None or spec.get("skipModelInit") is True or _is_mounted(served):
         return [], []
-    terms, cache = [Term("file", f"at least {gib(size.bytes)}", size.source)], mapping(spec, "modelCache")
+    terms, cache = [FitTerm("file", f"at least {gib(size.bytes)}", size.source)], mapping(spec, "modelCache")
     if cache.get("persistence") == "Ephemeral":
         given = text(spec, "resources", "ephemeralStorage")
         limit = _bytes(given)
         if limit is None:
             return [], terms
-        terms.append(Term("ephemeral storage", gib(limit), "spec.resources.ephemeralStorage"))
+        terms.append(FitTerm("ephemeral storage", gib(limit), "spec.resources.ephemeralStorage"))
         why = f"{gib(size.bytes)} of file, and a limit of {given}: the kubelet evicts the pod"
         return _if(size.bytes > limit, Claim("KF004", "spec.resources.ephemeralStorage", why)), terms
     return ([], terms) if view is None else _of_claim(served, view, size, terms)
 
 
-def _of_claim(served: _Served, view: ClusterView, size: Bound, terms: list[Term]) -> tuple[list[Claim], list[Term]]:
+def _of_claim(
+    served: _Served, view: ClusterView, size: Bound, terms: list[FitTerm]
+) -> tuple[list[Claim], list[FitTerm]]:
     named = text(served.spec, "modelCache", "claimName")
     field, name = ("spec.modelCache.claimName", named) if named else ("spec.modelRef", _CLAIM)
     claim = view.get(Kind("", "PersistentVolumeClaim"), namespace_of(served.service), name)
@@ -322,7 +337,7 @@ def _of_claim(served: _Served, view: ClusterView, size: Bound, terms: list[Term]
     made_by = view.get(Kind("storage.k8s.io", "StorageClass"), "", storage_class) if storage_class else None
     if capacity is None or text(made_by, "provisioner") not in _BLOCKS:
         return [], terms
-    terms.append(Term("cache", gib(capacity), f"status.capacity of claim {name}"))
+    terms.append(FitTerm("cache", gib(capacity), f"status.capacity of claim {name}"))
     why = f"{gib(size.bytes)} of file, and the claim {name} has {has}: the download fails when the volume is full"
     return _if(size.bytes > capacity, Claim("KF004", field, why, alone=False)), terms
 
@@ -352,8 +367,8 @@ _KNOWN: Final = frozenset(["", "f16", "f32", "q8_0", "q5_0", "q5_1", "q4_0", "iq
 
 def _on_metal(served: _Served) -> Workload:
     """What the Metal agent computes before it starts a service, and refuses by (KF006)."""
-    budget, told = text(served.model, "spec", "hardware", "memoryBudget"), text(served.model, "status", "size")
-    limit, size = _bytes(budget), _told_size(told)
+    budget, written = text(served.model, "spec", "hardware", "memoryBudget"), text(served.model, "status", "size")
+    limit, size = _bytes(budget), _agent_size(written)
     if limit is None or size is None or size <= 0:
         return Workload()
     layers, width = (whole(served.model, "status", "gguf", key) or 0 for key in ("layerCount", "embeddingSize"))
@@ -362,8 +377,10 @@ def _on_metal(served: _Served) -> Workload:
     cache = math.ceil(layers * width * context * share) if layers > 0 and width > 0 else math.ceil(size * 1.2) - size
     total = size + cache + _OVERHEAD
     terms = [
-        Term("the agent's estimate", gib(total), f"{gib(size)} of file, {gib(cache)} for context {context}, 512 MiB"),
-        Term("memoryBudget", gib(limit), "spec.hardware.memoryBudget of the Model"),
+        FitTerm(
+            "the agent's estimate", gib(total), f"{gib(size)} of file, {gib(cache)} for context {context}, 512 MiB"
+        ),
+        FitTerm("memoryBudget", gib(limit), "spec.hardware.memoryBudget of the Model"),
     ]
     field = "spec.contextSize" if served.spec.get("contextSize") else "spec.modelRef"
     text_of = f"the agent estimates {gib(total)}, and memoryBudget is {budget} (its formula counts all heads): "
@@ -371,11 +388,11 @@ def _on_metal(served: _Served) -> Workload:
     return Workload(claims=_if(total > limit, Claim("KF006", field, text_of)), terms=terms)
 
 
-def _told_size(told: str) -> int | None:
+def _agent_size(written: str) -> int | None:
     """The bytes that the agent reads; half a digit less is not meant."""
-    parts = told.split()
+    parts = written.split()
     units = {"B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": GIB, "TIB": 2**40}
-    if len(parts) != 2 or len(told) > 40 or parts[1].upper() not in units:
+    if len(parts) != 2 or len(written) > 40 or parts[1].upper() not in units:
         return None
     try:
         return int(float(parts[0]) * units[parts[1].upper()])

@@ -41,20 +41,20 @@ def accelerator(name: str) -> Bound | None:
     """The most memory of a GPU of this name, of all its variants: an A100 has 80 GiB at most. None if unknown."""
     wanted = name.strip().upper() if len(name) <= _LONGEST else ""
     devices = tables()["devices"]
-    named = [each for each in devices if wanted and f"{each.upper()}-".startswith(f"{wanted}-")]
+    named = [gpu for gpu in devices if wanted and f"{gpu.upper()}-".startswith(f"{wanted}-")]
     row = _row(name)
     named += [row["gpu"]] if row is not None else []
-    if not named or any(devices[each]["shared"] for each in named):
+    if not named or any(devices[gpu]["shared"] for gpu in named):
         return None
-    most = max(devices[each]["bytes"] for each in named)
-    return Bound(most, all(devices[each]["firm"] for each in named), name.strip())
+    most = max(devices[gpu]["bytes"] for gpu in named)
+    return Bound(most, all(devices[gpu]["firm"] for gpu in named), name.strip())
 
 
 def device_of_partition(profile: str, labels: Mapping[str, str]) -> Bound | None:
     """The memory of one MIG device, by the label of the node, or the number in the name of its profile."""
-    told = labels.get(f"nvidia.com/mig-{profile}.memory", "")
-    if _DIGITS.fullmatch(told):
-        return Bound(int(told) * _MIB, True, f"MIG {profile}")
+    written = labels.get(f"nvidia.com/mig-{profile}.memory", "")
+    if _DIGITS.fullmatch(written):
+        return Bound(int(written) * _MIB, True, f"MIG {profile}")
     named = _PROFILE.fullmatch(profile)
     return None if named is None else Bound(int(named[1]) * GIB, True, f"MIG {profile}")
 
@@ -69,7 +69,7 @@ def device_of_labels(labels: Mapping[str, str], resource: str) -> Bound | None:
     row = _row(product) if product else None
     if row is not None and row["shared"]:
         return None
-    by_label = _told(labels, resource, product)
+    by_label = _by_driver(labels, resource, product)
     if by_label is not None:
         is_table_more = row is not None and row["firm"] and row["bytes"] > by_label.bytes
         return by_label._replace(bytes=row["bytes"]) if is_table_more and row is not None else by_label
@@ -78,13 +78,13 @@ def device_of_labels(labels: Mapping[str, str], resource: str) -> Bound | None:
     return _of_instance(labels.get(_INSTANCE, "")) if not product else None
 
 
-def _told(labels: Mapping[str, str], resource: str, product: str) -> Bound | None:
+def _by_driver(labels: Mapping[str, str], resource: str, product: str) -> Bound | None:
     """What the driver says."""
     if resource == "nvidia.com/gpu":
-        told = labels.get(_MEMORY, "")
-        if not _DIGITS.fullmatch(told) or int(told) < _LEAST_MIB:
+        written = labels.get(_MEMORY, "")
+        if not _DIGITS.fullmatch(written) or int(written) < _LEAST_MIB:
             return None
-        return Bound(int(told) * _MIB, True, product or f"{_MEMORY}={told}")
+        return Bound(int(written) * _MIB, True, product or f"{_MEMORY}={written}")
     vram = _VRAM.fullmatch(labels.get("amd.com/gpu.vram", ""))
     return None if vram is None else Bound(int(vram[1]) * GIB, True, product or f"amd.com/gpu.vram={vram[0]}")
 

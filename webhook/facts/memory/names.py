@@ -32,6 +32,7 @@ class Model(NamedTuple):
     native: tuple[str, ...]
     cache: int
     mla: bool
+    layers: int
     heads: int
     context: int
     canonical: bool
@@ -46,6 +47,7 @@ class _Row(NamedTuple):
     native: str
     cache: int
     mla: bool
+    layers: int
     heads: int
     context: int
 
@@ -61,6 +63,7 @@ def _rows() -> tuple[_Row, ...]:
             row["native"],
             row["kv_bytes_token_fp16"] or 0,
             row["mla"] is not None,
+            row["layers"] or 0,
             row["heads"] or 0,
             row["context"] or 0,
         )
@@ -70,8 +73,8 @@ def _rows() -> tuple[_Row, ...]:
 
 def _literal(pattern: str) -> str:
     """The text with which every match begins."""
-    found = _LITERAL.match(pattern)
-    text = found[0] if found else ""
+    match = _LITERAL.match(pattern)
+    text = match[0] if match else ""
     return text[:-1] if pattern[len(text) : len(text) + 1] in {"?", "*", "{", "|"} else text
 
 
@@ -84,9 +87,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def _named(name: str, owner: str | None) -> Model | None:
     """The model of a whole name: the longest match decides; parameters are those of the longest row with some."""
     matches = [
-        (len(found[1]), row)
+        (len(match[1]), row)
         for row in _rows()
-        if name.startswith(row.literal) and (found := _compiled(row.pattern).fullmatch(name))
+        if name.startswith(row.literal) and (match := _compiled(row.pattern).fullmatch(name))
     ]
     if not matches:
         return None
@@ -96,7 +99,7 @@ def _named(name: str, owner: str | None) -> Model | None:
     canonical = owner is not None and any(owner in row.owners for row in by_length)
     native = (first.native,) if weighed is None else (first.native, weighed.native)
     params = None if weighed is None else weighed.params
-    return Model(params, native, first.cache, first.mla, first.heads, first.context, canonical, name)
+    return Model(params, native, first.cache, first.mla, first.layers, first.heads, first.context, canonical, name)
 
 
 def model_of_repository(repository: str) -> Model | None:
@@ -121,9 +124,9 @@ def model_of_file(path: str) -> NamedFile | None:
     name = path.rpartition("/")[2]
     if len(name) > _LONGEST or not name.lower().endswith(".gguf"):
         return None
-    found = _FILE.fullmatch(_SHARD.sub("", name[: -len(".gguf")]))
-    if found is None:
+    match = _FILE.fullmatch(_SHARD.sub("", name[: -len(".gguf")]))
+    if match is None:
         return None
-    of_model = found["name"].lower()
+    of_model = match["name"].lower()
     is_whole = _OTHERWISE.search(of_model) is None
-    return NamedFile(_named(of_model, None), found["quantization"].upper(), is_whole)
+    return NamedFile(_named(of_model, None), match["quantization"].upper(), is_whole)

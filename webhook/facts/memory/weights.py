@@ -54,11 +54,11 @@ _LOW: Final = 4 * _ROUNDED
 
 def size_of_text(text: str) -> int | None:
     """The bytes that ``39.6 GiB`` has at least: half of its last digit less. None for "", "0" and other texts."""
-    found = _SIZE.fullmatch(text.strip()) if len(text) < 40 else None
-    if found is None:
+    match = _SIZE.fullmatch(text.strip()) if len(text) < 40 else None
+    if match is None:
         return None
-    unit, decimals = _UNITS[found[3].upper()], found[2] or ""
-    least = int((float(f"{found[1]}.{decimals or 0}") - 0.5 * 10 ** -len(decimals)) * unit)
+    unit, decimals = _UNITS[match[3].upper()], match[2] or ""
+    least = int((float(f"{match[1]}.{decimals or 0}") - 0.5 * 10 ** -len(decimals)) * unit)
     return least if least > 0 else None
 
 
@@ -120,9 +120,9 @@ _OF_STATEMENT: Final = {"int4": _LOW, "fp8": 8.0, "fbgemm_fp8": 8.0}
 
 def of_statement(parameters: str, quantization: Any) -> Bound | None:
     """The weights of a number of parameters as OME has it (``70B``), a tenth less: probable."""
-    found = _STATED.fullmatch(parameters) if len(parameters) < 20 else None
-    if found is None:
+    match = _STATED.fullmatch(parameters) if len(parameters) < 20 else None
+    if match is None:
         return None
-    count = float(found[1]) * {"M": 1e6, "B": 1e9, "T": 1e12}[found[2]]
+    count = float(match[1]) * {"M": 1e6, "B": 1e9, "T": 1e12}[match[2]]
     bits = _OF_STATEMENT.get(quantization, _LOW) if isinstance(quantization, str) else _LOW
     return Bound(int(count * 0.9 * bits / 8), False, f"modelParameterSize {parameters} x {bits:.3g} bits, a tenth less")

@@ -38,8 +38,8 @@ def job(benchmark: Json, view: ClusterView) -> Json:
     _add_output(container, pod, spec)
     alone = {"container": container, "pod": pod}
     over = {
-        key: {"at": "spec.podOverride", "alone": each, "with": "the pod of the benchmark"}
-        for key, each in alone.items()
+        key: {"at": "spec.podOverride", "alone": below, "with": "the pod of the benchmark"}
+        for key, below in alone.items()
     }
     container = merged(container, {key: override[key] for key in _OF_TOOL if key in override})
     pod = merged(pod, {key: override[key] for key in _OF_JOB if key in override})

@@ -14,7 +14,7 @@ from webhook.facts.fact import BOOLEAN, INTEGER, STRING, Schema, fields
 from webhook.facts.nodes import Referent, at, items, mapping, name_of, text, whole
 from webhook.facts.ome.merging import merged
 from webhook.facts.ome.service import MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, mode_of
-from webhook.facts.ome.wiring import PORT, Context, Json, Wiring, beside, has_container, pod_of, shortened, text_map
+from webhook.facts.ome.wiring import PORT, Json, Served, Wiring, beside, has_container, pod_of, shortened, text_map
 from webhook.golang.errors import GoError
 from webhook.golang.json import GoStruct, marshal
 from webhook.golang.strconv import atoi
@@ -72,7 +72,7 @@ MADE: Final = fields(
     merged=_OBJECT,
 )
 """Of an InferenceService. ``model`` has what is known of it, ``runtime`` is its name, absent without one. ``config`` is
-the JSON about the model, and ``entry`` the Service that users reach: empty where there is none."""
+the JSON about the model, and ``entry`` the Service that users reach: empty without one."""
 
 
 _OF_REFERENCES: Final = {
@@ -93,7 +93,7 @@ _OF_METADATA: Final = {
 """Where what is said of a component comes from."""
 
 
-def made(context: Context) -> Json:
+def made(context: Served) -> Json:
     """What OME makes of a service, as :data:`MADE`."""
     if text(context.service, "metadata", "annotations", MODE) == "VirtualDeployment":
         return {"components": [], "model": {}, "config": "", "tuned": "false", "entry": {}}
@@ -109,14 +109,14 @@ def made(context: Context) -> Json:
     }
 
 
-def _entry(context: Context, components: list[Json]) -> Json:
+def _entry(context: Served, components: list[Json]) -> Json:
     """The Service with the name of the InferenceService, if all components are there and no ingress is."""
     wanted = [role for role in ROLES if isinstance(context.spec.get(role), dict)]
     labels = text_map(context.service, "metadata", "labels")
     local = labels.get("networking.knative.dev/visibility") == "cluster-local"
-    if "engine" not in wanted or [each["role"] for each in components] != wanted or context.ingress or local:
+    if "engine" not in wanted or [component["role"] for component in components] != wanted or context.ingress or local:
         return {}
-    entry = next((each for each in components if each["role"] == "router"), components[0])
+    entry = next((component for component in components if component["role"] == "router"), components[0])
     annotations = text_map(context.service, "metadata", "annotations")
     kept = {key: value for key, value in annotations.items() if key.startswith(_OF_ENTRY)}
     port, kind = whole(entry["ports"][0], "port") or PORT, _service(annotations)["service"]
@@ -139,7 +139,7 @@ def _described(model: Referent | None) -> dict[str, str]:
     }
 
 
-def _config(context: Context) -> str:
+def _config(context: Served) -> str:
     """The JSON of the ConfigMap about the model and its fine-tuned weights; "" if the model is not in view."""
     if context.model is None:
         return ""
@@ -164,22 +164,22 @@ def _settings(spec: Json) -> GoStruct:
     return GoStruct({key: value for key, value in values.items() if isinstance(value, str | dict)})
 
 
-def _components(context: Context) -> list[Json]:
+def _components(context: Served) -> list[Json]:
     """The components that OME runs, in its order: none after one that has no container."""
-    found: list[Json] = []
+    components: list[Json] = []
     for role in ROLES:
         if isinstance(context.spec.get(role), dict):
             component = _Component(role, context)
             if component.failed:
                 break
-            found.append(component.facts())
-    return found
+            components.append(component.facts())
+    return components
 
 
 class _Component:
     """``base`` is the runtime's, and ``spec`` the service's over it."""
 
-    def __init__(self, role: str, context: Context) -> None:
+    def __init__(self, role: str, context: Served) -> None:
         self.role, self.context = role, context
         self.base = base_of(context.runtime.spec, role) if context.runtime is not None else {}
         self.spec = merged(self.base, mapping(context.spec, role))
@@ -262,8 +262,8 @@ class _Component:
             runner = mapping(self.spec, "runner") or next(iter(items(self.spec, "containers")), {})
             pod = {"containers": [{"name": MAIN, "image": text(runner, "image") or "of-the-runtime"}]}
             node = {"at": path, "beside": {"containers[0]": "runner"}}
-            known = {"spec": {"at": path, "alone": {}}, "pod": node, "worker": node}
-            return {"pod": pod, "merged": known, **({"worker": pod} if self.mode == MULTI_NODE else {})}
+            merged_with = {"spec": {"at": path, "alone": {}}, "pod": node, "worker": node}
+            return {"pod": pod, "merged": merged_with, **({"worker": pod} if self.mode == MULTI_NODE else {})}
         wiring = Wiring(self.context, self.role, self._annotations, self._workers, probed=self.mode != MULTI_NODE)
         bases = dict(_parts(self.base, self.mode)) if mode_of(self.base, self.role, {}) == self.mode else {}
         origin = f'{self.context.runtime.kind} "{self.context.runtime.name}"'
@@ -285,7 +285,7 @@ def _of_services(annotations: dict[str, str]) -> dict[str, str]:
 
 
 def _utilization(annotations: dict[str, str]) -> dict[str, int]:
-    """That of the annotation, which wins over scaleTarget: what is no number is 0."""
+    """That of the annotation, which wins over scaleTarget: a text that is not a number is 0."""
     written = annotations.get("ome.io/targetUtilizationPercentage")
     try:
         return {} if written is None else {"utilization": atoi(written)}
@@ -307,12 +307,12 @@ def _ports(pod: Json) -> list[Json]:
     ports = items(container, "ports") or [{"name": text(container, "name"), "containerPort": PORT}]
     return [
         {
-            **({"name": each["name"]} if each.get("name") else {}),
-            "port": each.get("containerPort"),
-            "targetPort": each.get("containerPort"),
-            "protocol": each.get("protocol") or "TCP",
+            **({"name": port["name"]} if port.get("name") else {}),
+            "port": port.get("containerPort"),
+            "targetPort": port.get("containerPort"),
+            "protocol": port.get("protocol") or "TCP",
         }
-        for each in ports
+        for port in ports
     ]
 
 
@@ -359,7 +359,7 @@ def _alone(path: str, node: Json, mode: str) -> Iterator[Json]:
         if not pod["containers"]:
             continue
         volumes = [*items(pod, "volumes")]
-        mounts = [text(mount, "name") for each in pod["containers"] for mount in items(each, "volumeMounts")]
+        mounts = [text(mount, "name") for container in pod["containers"] for mount in items(container, "volumeMounts")]
         absent = dict.fromkeys(mounts).keys() - {text(volume, "name") for volume in volumes}
         if absent:
             pod["volumes"] = [*volumes, *({"name": name, "emptyDir": {}} for name in sorted(absent))]

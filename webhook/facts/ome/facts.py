@@ -37,7 +37,7 @@ from webhook.facts.ome.service import (
     predictor_used,
 )
 from webhook.facts.ome.storage import storage_error, storage_example, storage_scheme
-from webhook.facts.ome.wiring import Context
+from webhook.facts.ome.wiring import Served
 from webhook.facts.settings import Behaviour, Settings
 from webhook.golang.errors import GoError
 from webhook.golang.strconv import parse_float
@@ -135,17 +135,17 @@ def _made(service: dict[str, Any], view: ClusterView, settings: Settings) -> dic
         given = [mapping(service, "metadata"), service.get("spec")]
         written = orjson.dumps(given, option=orjson.OPT_PASSTHROUGH_SUBCLASS).decode()
     except TypeError:  # an integer of more than 64 bits, half of a surrogate pair, or an object that notes what is read
-        return made(Context(service, model, runtime, tuple(names), weight, has_one))
-    parts = [part for each in (model, runtime) for part in ((None, None) if each is None else each)]
+        return made(Served(service, model, runtime, tuple(names), weight, has_one))
+    parts = [part for chosen in (model, runtime) for part in ((None, None) if chosen is None else chosen)]
     return _MADE(intern(written), *parts, weight, has_one)
 
 
 def _made_of(written: str, *chosen: Any) -> dict[str, Any]:
     (metadata, spec), (kind, model, kind_of_runtime, runtime, weight, has_one) = orjson.loads(written), chosen
-    found = None if model is None else Referent(kind, model)
+    of_service = None if model is None else Referent(kind, model)
     below = None if runtime is None else Referent(kind_of_runtime, runtime)
     names = texts({"spec": spec}, "spec", "model", "fineTunedWeights")
-    return made(Context({"metadata": metadata, "spec": spec}, found, below, tuple(names), weight, has_one))
+    return made(Served({"metadata": metadata, "spec": spec}, of_service, below, tuple(names), weight, has_one))
 
 
 _MADE: Final = Memo(_made_of, limit=64)

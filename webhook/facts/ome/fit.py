@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.fit import Load, ServedPod, Workload, flag, wants_number
+from webhook.facts.fit import GpuLoad, ServedPod, Workload, flag, wants_number
 from webhook.facts.memory import Bound, Model, cache_bytes, model_of_repository, of_repository, of_statement
 from webhook.facts.nodes import Referent, at, items, mapping, namespace_of, text, texts
 from webhook.facts.ome.choice import preferred
@@ -73,18 +73,38 @@ def _origin(part: _Part, path: str) -> str:
 
 
 def _on_model_nodes(pod: Json, storage: Json) -> Json:
-    """The pod, with the requirements of the nodes that ever get the model: both must hold."""
-    selector, affinity = mapping(storage, "nodeSelector"), mapping(storage, "nodeAffinity", _REQUIRED)
-    terms, own = affinity.get("nodeSelectorTerms"), mapping(pod, "affinity", "nodeAffinity", _REQUIRED)
+    """The pod, with the requirements of the nodes that ever get the model: both must hold. OME's agent compares
+    them, and does nothing for a model on a volume.
+    """
+    if text(storage, "storageUri").startswith("pvc://"):
+        return pod
+    selector, own = mapping(storage, "nodeSelector"), mapping(pod, "affinity", "nodeAffinity", _REQUIRED)
+    terms = _terms_of_agent(mapping(storage, "nodeAffinity", _REQUIRED).get("nodeSelectorTerms"))
     if selector:
         pod = {**pod, "nodeSelector": {**selector, **mapping(pod, "nodeSelector")}}
         if any(pod["nodeSelector"].get(key) != value for key, value in selector.items()):
             expressions = [{"key": key, "operator": "In", "values": [value]} for key, value in selector.items()]
             terms = _both(terms, [{"matchExpressions": expressions}])
-    if not isinstance(terms, list) or not terms:
+    if not terms:
         return pod
     both = _both(own.get("nodeSelectorTerms"), terms)
     return {**pod, "affinity": {**mapping(pod, "affinity"), "nodeAffinity": {_REQUIRED: {"nodeSelectorTerms": both}}}}
+
+
+_COMPARED: Final = frozenset(["In", "NotIn", "Exists", "DoesNotExist"])
+
+
+def _terms_of_agent(terms: Any) -> list[Any]:
+    """What the terms demand at least: the agent compares numbers in a way of its own, and a term without a requirement
+    chooses every node (pkg/modelagent/scout.go).
+    """
+    demanded = []
+    for term in items({"terms": terms}, "terms"):
+        kept = [one for one in items(term, "matchExpressions") if one.get("operator") in _COMPARED]
+        if not kept:
+            return []
+        demanded.append({"matchExpressions": kept})
+    return demanded
 
 
 _MOST: Final = 16
@@ -105,7 +125,7 @@ def _joined(one: Any, other: Any) -> Json:
     return {part: [*items(one, part), *items(other, part)] for part in parts if at(one, part) or at(other, part)}
 
 
-def _loads(place: int, part: _Part, model: Referent | None) -> Iterator[Load]:
+def _loads(place: int, part: _Part, model: Referent | None) -> Iterator[GpuLoad]:
     """What the pod loads. The pods of a component with several nodes share the weights: nothing is said of them."""
     containers = items(part.pod, "containers")
     runner = next((each for each in containers if any(_count(each, gpu) for gpu in _GPUS)), None)
@@ -116,10 +136,10 @@ def _loads(place: int, part: _Part, model: Referent | None) -> Iterator[Load]:
     args = [*texts(runner, "command"), *texts(runner, "args")]
     args = [word for arg in args for word in arg.split()]
     if silent := _silence(args):
-        yield Load(field, place, count, resource, None, silent=silent)
+        yield GpuLoad(field, place, count, resource, None, silent=silent)
         return
     named = _model_of(model)
-    load = Load(field, place, count, resource, _weights(model, named, args), usable=0.95)
+    load = GpuLoad(field, place, count, resource, _weights(model, named, args), usable=0.95)
     yield _cached(load, named, args, text(runner, "image"))
 
 
@@ -146,10 +166,10 @@ def _weights(model: Referent, named: Model | None, args: list[str]) -> Bound | N
     if named is None:
         return of_statement(text(model.spec, "modelParameterSize"), model.spec.get("quantization"))
     chosen = [flag(args, "--quantization", "-q") or "", flag(args, "--torchao-config") or ""]
-    return of_repository(named, [each for each in chosen if each])
+    return of_repository(named, [method for method in chosen if method])
 
 
-def _cached(load: Load, named: Model | None, args: list[str], image: str) -> Load:
+def _cached(load: GpuLoad, named: Model | None, args: list[str], image: str) -> GpuLoad:
     """With the cache of one sequence, where its length is written, or vLLM takes the model's own."""
     is_vllm = "vllm" in image or any("vllm" in arg for arg in args)
     written = flag(args, "--max-model-len", "--context-length")

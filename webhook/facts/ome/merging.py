@@ -74,17 +74,17 @@ def _by_key(below: list[Any], above: list[Any], key: str) -> list[Any]:
     both = [*below, *above]
     if _are_different(both, key):
         return both
-    found, names, places = list(below), _names(above, key), dict[Any, int]()
+    joint, names, places = list(below), _names(above, key), dict[Any, int]()
     for index, name in enumerate(_names(below, key)):
         places.setdefault(name, index)
     for name, item in zip(names, above, strict=True):
         place = places.get(name)
         if place is None:
-            places[name] = len(found)
-            found.append(item)
+            places[name] = len(joint)
+            joint.append(item)
         else:
-            found[place] = merged(found[place], item)
-    return found
+            joint[place] = merged(joint[place], item)
+    return joint
 
 
 def _are_different(items: list[Any], key: str) -> bool:

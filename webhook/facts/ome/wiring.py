@@ -68,7 +68,7 @@ def ready_label(model: Referent) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class Served:
     """A service, what was chosen for it, the names of its fine-tuned weights, and the first one.
 
     ``ingress``: whether OME makes one.
@@ -101,7 +101,7 @@ class Context:
 class Wiring:
     """How OME makes the pods of a component of a service. ``probed``: a main container without a probe gets one."""
 
-    context: Context
+    context: Served
     role: str
     annotations: dict[str, str]
     workers: int
@@ -114,8 +114,10 @@ class Wiring:
             part = {**part, "runner": self._told(runner)}
         pod = pod_of(part)
         containers, index = [*pod["containers"]], _main_of(part)
-        containers[index : index + 1] = [expanded(each, self.context.service) for each in containers[index : index + 1]]
-        pod["containers"] = [_with_defaults(each, probed=self.probed) for each in containers]
+        containers[index : index + 1] = [
+            expanded(container, self.context.service) for container in containers[index : index + 1]
+        ]
+        pod["containers"] = [_with_defaults(container, probed=self.probed) for container in containers]
         pod = {**_OF_PODS, **{key: value for key, value in pod.items() if value not in (None, "")}}
         if volumes := [*items(pod, "volumes"), *self._volumes(pod)]:
             pod["volumes"] = volumes
@@ -177,7 +179,7 @@ def text_map(node: Any, *keys: str) -> dict[str, str]:
 
 
 def _has(named: list[Json], name: str) -> bool:
-    return any(each.get("name") == name for each in named)
+    return any(entry.get("name") == name for entry in named)
 
 
 def has_container(part: Json) -> bool:
@@ -209,7 +211,9 @@ def _main_of(part: Json) -> int:
     if not isinstance(runner, dict):
         return 0
     name = text(runner, "name")
-    return next((index for index, each in enumerate(containers) if text(each, "name") == name), len(containers))
+    return next(
+        (index for index, container in enumerate(containers) if text(container, "name") == name), len(containers)
+    )
 
 
 _OF_PODS: Final[Json] = {
@@ -239,7 +243,7 @@ def _with_defaults(container: Json, *, probed: bool) -> Json:
 def _gpus(container: Json) -> int:
     resources = mapping(container, "resources")
     amounts = (mapping(resources, key).get(_GPU) for key in ("limits", "requests"))
-    amount = next((each for each in amounts if each is not None), None)
+    amount = next((given for given in amounts if given is not None), None)
     if isinstance(amount, bool) or not isinstance(amount, str | int):
         return 0
     try:
@@ -251,9 +255,9 @@ def _gpus(container: Json) -> int:
 
 def _set(env: list[Json], name: str, value: str) -> None:
     """A variable gets a value, whatever it had, and keeps its source."""
-    for index, each in enumerate(env):
-        if each.get("name") == name:
-            env[index] = {**each, "value": value}
+    for index, variable in enumerate(env):
+        if variable.get("name") == name:
+            env[index] = {**variable, "value": value}
             return
     env.append({"name": name, "value": value})
 
@@ -261,9 +265,9 @@ def _set(env: list[Json], name: str, value: str) -> None:
 def expanded(value: Any, service: Json) -> Any:
     """A container with the placeholders of the service's metadata, such as ``{{.Name}}``, replaced."""
     if isinstance(value, dict):
-        return {key: expanded(each, service) for key, each in value.items()}
+        return {key: expanded(item, service) for key, item in value.items()}
     if isinstance(value, list):
-        return [expanded(each, service) for each in value]
+        return [expanded(item, service) for item in value]
     if isinstance(value, str) and "{{" in value:
         return _PLACEHOLDER.sub(lambda match: _replaced(match, service), value)
     return value

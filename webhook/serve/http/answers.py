@@ -64,4 +64,4 @@ def peer() -> str:
 def address() -> str:
     """The client whose request is being answered, as the log names it; empty outside of requests."""
     client = PEER.get()
-    return f"{client[0]}:{client[1]}" if client else ""
+    return f"{client[0].removeprefix('::ffff:')}:{client[1]}" if client else ""

@@ -10,6 +10,8 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
+from webhook.serve.http.sockets import bound
+
 
 class Listener(uvicorn.Server):
     """A second listener on the loop of the first, without lifespan and without signal handlers."""
@@ -22,7 +24,7 @@ class Listener(uvicorn.Server):
         """
         self.config.load()
         self.lifespan = self.config.lifespan_class(self.config)
-        await self.startup()
+        await self.startup([bound(self.config)])
 
     async def close(self) -> None:
         """Finish open requests, and stop."""
