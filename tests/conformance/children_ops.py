@@ -88,7 +88,7 @@ def _made(case: Case) -> Iterator[tuple[Key, dict[str, Any]]]:
     loaded, options = under(case["api"], case["release"]), Options(settings=settings_of(case))
     objects = [*_stored(case, loaded)]
     view = MemoryView([*_around(case), *objects])
-    for obj in objects[-1:] if case["api"] == "ome" else objects:  # what a runtime shows is no object of its own
+    for obj in objects[-1:] if case["api"] == "ome" else objects:  # what a runtime shows is not made of it
         kind = GroupVersionKind(*group_version(obj["apiVersion"]), obj["kind"])
         review = review_of(Request(kind, "", "CREATE", obj), loaded, view, options)
         if review is None:

@@ -141,3 +141,24 @@ def test_an_upgrade_keeps_what_a_user_wrote() -> None:
     fields = {"f:spec": {"f:hardware": {"f:gpu": {"f:resourceName": {}}}}}
     new["metadata"]["managedFields"] = [{"manager": "me", "operation": "Apply", "fieldsV1": fields}]
     assert gpu_of(updated(new, "0.9.19")) == {"resourceName": AMD}
+
+
+@pytest.mark.parametrize("release", KNOWN)
+def test_what_is_made_of_a_service_is_described_for_each_release(release: str) -> None:
+    """A definition that lacks a field of the documented one does not hide what the operator makes."""
+    known = under(release).kinds[MODEL._replace(kind="InferenceService")]
+    made = {child.name for child in known.policy.children}
+    assert {"claim", "deployment", "service", "autoscaler"} <= made
+
+
+@pytest.mark.parametrize("release", KNOWN)
+def test_a_label_that_cannot_be_is_found_under_each_release(release: str) -> None:
+    service = {
+        "apiVersion": "inference.llmkube.dev/v1alpha1",
+        "kind": "InferenceService",
+        "metadata": {"name": "s", "namespace": "n"},
+        "spec": {"modelRef": "m", "podAnnotations": {"a b": "c"}},
+    }
+    request = Request(MODEL._replace(kind="InferenceService"), "inferenceservices", "CREATE", service)
+    decision = engine.validate(request, under(release), MemoryView())
+    assert ("KP001", "spec.podAnnotations") in {(warning.code, warning.field) for warning in decision.warnings}

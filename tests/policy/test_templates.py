@@ -101,7 +101,7 @@ def test_a_variable_that_is_a_path_stands_for_it() -> None:
     assert rule.object.source(frame, ("data", "each", 1, "is")).paths == (("facts", "known", "items", 1, "name"),)
 
 
-def test_a_variable_that_is_no_path_gives_no_list() -> None:
+def test_a_variable_that_is_not_a_path_gives_no_list() -> None:
     variables = "  variables:\n  - {name: both, expression: object.spec.files + object.spec.files}\n"
     body = f"{variables}{CHILD}      data: {{each: [{{$each: variables.both, is: x}}]}}\n"
     assert "variables.both is not a path; use a variable that is the path of a list" in problems(body)[0]

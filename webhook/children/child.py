@@ -28,6 +28,8 @@ _KEYS: Final = {
 _CHILDREN: Final = 200
 """Children of one rule of a description that are made."""
 _METADATA: Final = ("metadata", "name")
+_NAMESPACE: Final = ("metadata", "namespace")
+"""Facts read it to find other objects, and it decides nothing else."""
 
 
 class Origin(NamedTuple):
@@ -111,7 +113,7 @@ class Child:
             yield path[1:]
         elif path[0] == FACTS and len(path) > 1:
             for kind, keys in inputs_of(self.owner, str(path[1])):
-                if kind == self.owner:
+                if kind == self.owner and keys != _NAMESPACE:
                     yield keys[: keys.index("*")] if "*" in keys else keys
 
     def _merged(self, node: Merged, below: Place, place: Place) -> Origin:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from webhook.facts.nodes import at, texts, whole
+from webhook.facts.nodes import texts, whole
 from webhook.golang.strconv import plain
 
 Form = Callable[[str, Any], Sequence[str]]
@@ -53,8 +53,14 @@ _LARGE: Final = 1e18
 
 def flags(node: Any, rows: Sequence[Row]) -> Iterator[str]:
     """Flags from fields of a node; of several names the first whose field gives a flag counts."""
+    if not isinstance(node, dict):
+        return
     for flag, names, form in rows:
-        yield from next(filter(None, (form(flag, at(node, name)) for name in names.split("|"))), ())
+        for name in names.split("|") if "|" in names else (names,):
+            value = node.get(name)
+            if value is not None and (written := form(flag, value)):
+                yield from written
+                break
 
 
 CONTEXT: Final[Sequence[Row]] = (("--ctx-size", "contextSize", positive),)
