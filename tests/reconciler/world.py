@@ -102,9 +102,6 @@ class ServerView:
     def listed(self, _: Kind) -> bool:
         return True
 
-    def follows_one(self, _: Kind) -> bool:
-        return False
-
     def read(self, question: Any, _: float) -> dict[str, Any] | None:
         if isinstance(question, LabelSelection):
             return {"items": [*self._all().list(question.kind, question.namespace or None)]}
