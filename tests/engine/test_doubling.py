@@ -24,7 +24,7 @@ PART, QUICK = 3, 8
 
 
 def too_steep(cases: Iterable[Case], change: Change) -> list[str]:
-    """The cases that take more, at this length and at twice of it: a memory that is full at one length does not make a slope."""
+    """The cases that take more, at this length and at twice of it: a memory that is full at one length is apart."""
     tried = [*cases][:: QUICK if is_quick() else PART]
     ratios = ((case, case.ratio(LENGTH, change=change)) for case in tried)
     steep = ((case, ratio) for case, ratio in ratios if ratio > MOST and case.ratio(2 * LENGTH, change=change) > MOST)
