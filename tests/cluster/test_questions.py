@@ -10,7 +10,7 @@ from webhook.cluster.live import LiveView
 from webhook.cluster.readthrough import AccessReview, LabelSelection, Reference, RequestView, ServedKind
 from webhook.cluster.store import KEEP
 from webhook.cluster.view import APIResource, Kind
-from webhook.facts import referenced
+from webhook.facts import Looked, referenced
 from webhook.facts.settings import DEFAULT_SETTINGS
 
 LIMITS = APIResource("limits.example", "v1", "limits", "Limit")
@@ -123,6 +123,7 @@ def test_facts_list_only_what_is_watched(view):
 
 
 def test_a_reference_by_a_field_finds_nothing_of_a_kind_that_is_not_watched(view):
-    fact = referenced(LIMIT, ("spec", "a"), {}, namespaced=True, by=("spec", "a"))
+    fact = referenced(LIMIT, Looked(named_by=("spec", "a"), by=("spec", "a")), {})
     found = fact.value({"metadata": {"namespace": "ns"}, "spec": {"a": "b"}}, RequestView(view, {}), DEFAULT_SETTINGS)
-    assert found == {"found": False, "name": "b", "names": []}
+    none = {"names": [], "items": [], "missing": [], "count": 0}
+    assert found == {"found": False, "name": "b", **none}

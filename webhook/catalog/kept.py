@@ -28,8 +28,8 @@ SHIPPED: Final = ".compiled"
 _READABLE: Final = 0o644
 _DIGEST: Final = 32
 _PARTS: Final = (
-    *("admission", "catalog", "cel", "children", "cluster", "engine", "facts"),
-    *("golang", "ground", "kubernetes", "manifests", "policy", "schema"),
+    *("admission", "catalog", "cel", "children", "cluster", "enforcement", "engine", "facts"),
+    *("golang", "ground", "kubernetes", "manifests", "placement", "policy", "schema"),
 )
 _CODE: Final = (".py", ".lark", ".tables")
 _PACKAGE: Final = Path(__file__).parent.parent
