@@ -189,8 +189,8 @@ class Foreign(NamedTuple):
 class Sight:
     """A view for one fact. ``is_clear`` until an object is looked at that hides something from it.
 
-    ``hides`` is asked about a kind and the objects that the view gives, of which there may be none. A look at one of the
-    ``unknown`` names or namespaces is not clear.
+    ``hides`` is asked about a kind and the objects that the view gives, of which there may be none. A look by one
+    of the ``unknown`` names or namespaces is not clear.
     """
 
     def __init__(

@@ -93,9 +93,9 @@ def defined_errors(
     yield from (FieldError("FieldValueInvalid", path, "unknown field", OMIT) for path in decoded.unknown)
     yield from _metadata_errors(child, namespaced=namespaced)
     cost = CostBudget(RUNTIME_BUDGET, interrupt=budget.tick)
-    for error in schema.check(schema.default(decoded.object), None, cost).errors:
-        if error.detail != RULES_NOT_RUN:
-            yield replace(error, field="") if error.field == "<nil>" else error
+    for fault in schema.check(schema.default(decoded.object), None, cost).errors:
+        if fault.detail != RULES_NOT_RUN:
+            yield replace(fault, field="") if fault.field == "<nil>" else fault
 
 
 def _metadata_errors(

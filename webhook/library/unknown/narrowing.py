@@ -148,7 +148,8 @@ class Narrowing:
     def _stand_ins(self) -> frozenset[str]:
         """The texts that stand for unknown values."""
         paths = (NAMES[0] if path == _METADATA else path for path in self.unknown)
-        values = (reduce(getitem, path, self.sent) for path in paths)
+        sent: Any = self.sent
+        values = (reduce(getitem, path, sent) for path in paths)
         return frozenset(value for value in values if isinstance(value, str))
 
     def _may_set(self, rule: DefaultRule, obj: dict[str, Any], undecided: Undecided) -> bool:
