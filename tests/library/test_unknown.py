@@ -39,6 +39,10 @@ FAULTY: set[tuple[str, Keys]] = {
     ("a predictor that only has containers is deprecated", ("spec", "runtime", "name")),
     ("a worker becomes the engine's", ("spec", "predictor", "model", "runtime")),
     ("cpu with claims", ("spec", "hardware", "gpu", "vendor")),
+    ("the parts of pods do not matter on a Mac", ("metadata", "namespace")),
+    ("the metal agent asks for the runtime from 0.7.3 on", ("spec", "modelRef")),
+    ("the number of GPUs that the profile uses, in requests only", ("spec", "templateRef")),
+    ("a mount at the place of the model", ("spec", "extraVolumes", 0, "name")),
     ("a utilization of 0", ("spec", "autoscaling", "metrics", 0, "type")),
     (
         "TP equal to the number of accelerators",

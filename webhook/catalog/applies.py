@@ -189,22 +189,29 @@ class Foreign(NamedTuple):
 class Sight:
     """A view for one fact. ``is_clear`` until an object is looked at that hides something from it.
 
-    ``hides`` is asked about a kind and the objects that the view gives, of which there may be none.
+    ``hides`` is asked about a kind and the objects that the view gives, of which there may be none. A look by one
+    of the ``unknown`` names or namespaces is not clear.
     """
 
-    def __init__(self, view: ClusterView, hides: Callable[[Kind, Iterable[dict[str, Any]]], bool]) -> None:
-        self._view, self._hides = view, hides
+    def __init__(
+        self,
+        view: ClusterView,
+        hides: Callable[[Kind, Iterable[dict[str, Any]]], bool],
+        unknown: Collection[str | None] = frozenset(),
+    ) -> None:
+        self._view, self._hides, self._unknown = view, hides, unknown
         self.is_clear = True
 
     def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
         found = self._view.get(kind, namespace, name)
-        self._look(kind, () if found is None else (found,))
+        self._look(kind, () if found is None else (found,), namespace, name)
         return found
 
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
         found = self._view.list(kind, namespace)
-        self._look(kind, found)
+        self._look(kind, found, namespace)
         return found
 
-    def _look(self, kind: Kind, objects: Iterable[dict[str, Any]]) -> None:
-        self.is_clear = self.is_clear and not self._hides(kind, objects)
+    def _look(self, kind: Kind, objects: Iterable[dict[str, Any]], *names: str | None) -> None:
+        is_unknown = any(name in self._unknown for name in names)
+        self.is_clear = self.is_clear and not is_unknown and not self._hides(kind, objects)

@@ -17,6 +17,7 @@ from webhook.ground.budget import Budget
 from webhook.kubernetes import object_errors, warned
 from webhook.schema import (
     OMIT,
+    RULES_NOT_RUN,
     DecodeError,
     FieldError,
     Structural,
@@ -92,7 +93,9 @@ def defined_errors(
     yield from (FieldError("FieldValueInvalid", path, "unknown field", OMIT) for path in decoded.unknown)
     yield from _metadata_errors(child, namespaced=namespaced)
     cost = CostBudget(RUNTIME_BUDGET, interrupt=budget.tick)
-    yield from schema.check(schema.default(decoded.object), None, cost).errors
+    for fault in schema.check(schema.default(decoded.object), None, cost).errors:
+        if fault.detail != RULES_NOT_RUN:
+            yield replace(fault, field="") if fault.field == "<nil>" else fault
 
 
 def _metadata_errors(

@@ -84,17 +84,22 @@ _NONE: Final = Findings()
 
 
 class ChildFault(NamedTuple):
-    """A fault of a child, at the ``field`` of the object that is its cause, of those that its place ``reads``."""
+    """A fault of a child, at the ``field`` of the object that is its cause, of those that its place ``reads``.
+
+    The ``text`` ends with the other fields that are written (``beside``).
+    """
 
     code: str
     field: str
     reason: str
     text: str
     reads: tuple[str, ...] = ()
+    beside: str = ""
 
     def unplaced(self) -> tuple[object, ...]:
-        """The fault without the indexes of its field: an item of a list may move."""
-        return self.code, *(key for key in field_keys(self.field) if isinstance(key, str)), self.text
+        """The fault without the indexes of its field, an item of a list may move, and without the fields beside it."""
+        path = (key for key in field_keys(self.field) if isinstance(key, str))
+        return self.code, *path, self.text.removesuffix(self.beside)
 
 
 class Children(NamedTuple):
@@ -315,7 +320,7 @@ class _Judge:
             code = REFUSED if any(key in _TEMPLATES for key in place) else _CODES.get(child.rule.kind, OTHER)
             beside = f" (see also {', '.join(origin.others)})" if origin.others else ""
             text = _line(fault.text, _where(child, origin, place), f"; {becomes}", beside)
-            yield ChildFault(code, origin.field, error.type, text, origin.reads)
+            yield ChildFault(code, origin.field, error.type, text, origin.reads, beside)
 
     def _warnings(self, child: children.Child, made: dict[str, Any]) -> Iterator[ChildFault]:
         budget, alone = self._review.budget, None

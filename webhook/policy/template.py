@@ -219,6 +219,9 @@ class Fields:
                 if isinstance(value, Mapping) and keys[0] in value:
                     source = node.source(frame, keys)
                     return source._replace(over=Merged(over), below=keys) if over else source
+        over = next((entry.over for entry in reversed(self.entries) if entry.over), ()) if keys else ()
+        if over:  # where the object could have what the child lacks
+            return Source(over=Merged(over), below=keys)
         return Source(tuple(dict.fromkeys(map(frame.concrete, self.reads()))))
 
     def reads(self) -> Iterator[Place]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
+from operator import getitem
 from typing import Any, Final, NamedTuple
 
 from webhook.admission import GroupVersionKind
@@ -19,6 +20,7 @@ from webhook.policy import MISSING, OBJECT, DefaultRule, Expression, Open, Polic
 
 NAMES: Final = (("metadata", "name"), ("metadata", "namespace"), ("metadata", "generateName"))
 """By which an object is looked up."""
+_METADATA: Final = NAMES[0][:1]
 
 _BUDGET: Final = 10_000_000
 """For conditions of defaults, each of which costs a few hundred at most."""
@@ -133,14 +135,22 @@ class Narrowing:
         return definition.value((self.old or {}) if definition.stored else obj, view, self.settings)
 
     def _hides_children(self, obj: dict[str, Any], leaves: Collection[Keys]) -> bool:
-        """Whether what completes the children has an unknown value, or is itself undecided."""
+        """Whether what completes the children has an unknown value or name, or is itself undecided."""
         names = {name for child in self.kind.policy.children for name in child.facts}
         if not names:
             return False
-        sight = Sight(self.view, lambda kind, _: kind in self.world.unknown)
+        sight = Sight(self.view, lambda kind, _: kind in self.world.unknown, self._stand_ins)
         for name in sorted(names):
             self._value(name, obj, sight)
         return not sight.is_clear or any(each[0] == "spec" for each in leaves)
+
+    @cached_property
+    def _stand_ins(self) -> frozenset[str]:
+        """The texts that stand for unknown values."""
+        paths = (NAMES[0] if path == _METADATA else path for path in self.unknown)
+        sent: Any = self.sent
+        values = (reduce(getitem, path, sent) for path in paths)
+        return frozenset(value for value in values if isinstance(value, str))
 
     def _may_set(self, rule: DefaultRule, obj: dict[str, Any], undecided: Undecided) -> bool:
         """Whether some of the unknown values make a default set its leaf, or set it to another value."""

@@ -119,6 +119,8 @@ def _set(value: Any, path: Keys, new: Any) -> Any:
 
 _DUPLICATE: Final = "FieldValueDuplicate"
 _JUNCTORS: Final = "must validate"
+_NOT_FOUND: Final = "Not found"
+"""What a part of a pod names may be in any other part."""
 _ANNOTATIONS: Final = Path(("metadata", "annotations"))
 _STAMP: Final = Path((*_ANNOTATIONS.keys, ANNOTATION))
 Said = TypeVar("Said", Cause, Warn)
@@ -222,7 +224,8 @@ class _Findings:
         if found.code in FIT_CODES:
             return bool(self._paths)  # what is asked of nodes may depend on any value
         if found.code in POD_CODES:
-            return any(at[: len(each)] == each for each in self._pods)
+            pods = self._pods
+            return any(at[: len(each)] == each for each in pods) or bool(pods and _NOT_FOUND in found.message)
         rules = () if self._kind is None or not found.code else self._kind.policy.validations
         of_code = (rule for rule in rules if rule.code == found.code and is_above(rule.at.keys, at))
         return any(self._is_read(rule, at) for rule in of_code) or (found.field, found.message) in self._tainted
