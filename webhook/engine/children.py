@@ -86,7 +86,7 @@ _NONE: Final = Findings()
 class ChildFault(NamedTuple):
     """A fault of a child, at the ``field`` of the object that is its cause, of those that its place ``reads``.
 
-    The ``text`` ends with the other fields that are written (``beside``).
+    The ``text`` ends with the other fields that are written (``beside``). The field ``lacks`` another one, "" if none.
     """
 
     code: str
@@ -95,6 +95,7 @@ class ChildFault(NamedTuple):
     text: str
     reads: tuple[str, ...] = ()
     beside: str = ""
+    lacks: str = ""
 
     def unplaced(self) -> tuple[object, ...]:
         """The fault without the indexes of its field, an item of a list may move, and without the fields beside it."""
@@ -110,7 +111,8 @@ class Children(NamedTuple):
 
 
 def child_findings(subject: Subject, of_rules: Findings) -> Children | None:
-    """Findings about the children of an object, :data:`MAX_FINDINGS` of each sort; None if none is described.
+    """Findings about the children of an object, :data:`MAX_FINDINGS` of each sort; None if none is described, or the
+    object has no name, without which it is not made.
 
     Nothing is said of what a rule explains, by the findings ``of_rules``, at fields that decide it.
 
@@ -121,9 +123,10 @@ def child_findings(subject: Subject, of_rules: Findings) -> Children | None:
         SpentError, DeadlineExceeded: from the budget of the review.
     """
     review, policy = subject.review, subject.review.kind.policy
-    if not policy.children or _is_empty(subject):
+    obj = _with_name(subject.obj)
+    if not policy.children or _is_empty(subject) or not mapping(obj, "metadata").get("name"):
         return None
-    judge = _Judge(review, _with_name(subject.obj), subject.old)
+    judge = _Judge(review, obj, subject.old)
     faults = [fault for fault in judge.faults() if not _is_refused(fault.field, subject.refused)]
     if not faults:
         return Children(_NONE, judge.judged)
@@ -181,10 +184,10 @@ def described(request: Request, catalog: Catalog, view: ClusterView, options: Op
 
 
 def _first(faults: Iterable[ChildFault]) -> Iterable[ChildFault]:
-    """The first fault of each field, and the first warning: what follows has the same cause."""
-    first = dict[tuple[str, bool], ChildFault]()
+    """The first fault of each field and of what it lacks, and the first warning: what follows has the same cause."""
+    first = dict[tuple[str, str, bool], ChildFault]()
     for fault in faults:
-        first.setdefault((fault.field, fault.code == WARNED), fault)
+        first.setdefault((fault.field, fault.lacks, fault.code == WARNED), fault)
     return first.values()
 
 
@@ -320,7 +323,8 @@ class _Judge:
             code = REFUSED if any(key in _TEMPLATES for key in place) else _CODES.get(child.rule.kind, OTHER)
             beside = f" (see also {', '.join(origin.others)})" if origin.others else ""
             text = _line(fault.text, _where(child, origin, place), f"; {becomes}", beside)
-            yield ChildFault(code, origin.field, error.type, text, origin.reads, beside)
+            lacks = origin.rest if may_be_given else ""
+            yield ChildFault(code, origin.field, error.type, text, origin.reads, beside, lacks)
 
     def _warnings(self, child: children.Child, made: dict[str, Any]) -> Iterator[ChildFault]:
         budget, alone = self._review.budget, None

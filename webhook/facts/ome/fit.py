@@ -100,7 +100,7 @@ def _terms_of_agent(terms: Any) -> list[Any]:
     """
     demanded = []
     for term in items({"terms": terms}, "terms"):
-        kept = [one for one in items(term, "matchExpressions") if one.get("operator") in _COMPARED]
+        kept = [one for one in items(term, "matchExpressions") if text(one, "operator") in _COMPARED]
         if not kept:
             return []
         demanded.append({"matchExpressions": kept})
