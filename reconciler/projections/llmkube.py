@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from reconciler.guard import trimmed
-from reconciler.projection import Controller, Happening, Observed, Projection, Reduce
+from reconciler.projection import Controller, Happening, Observed, Projection
 from reconciler.projections.drift import Drift
 from reconciler.projections.hostpath import refusal
 from reconciler.projections.objects import news
@@ -59,26 +59,19 @@ def controller(allowed_roots: Sequence[str] = (), drift: Drift | None = None) ->
 
     ``drift`` looks at files behind URLs; without it, none is read.
     """
-    reads = {VOLUME_CLAIM: trimmed, NODE: _CAPACITY, CLAIM: _NAME, CLAIM_TEMPLATE: _NAME}
+    reads = {VOLUME_CLAIM: trimmed, NODE: trimmed, CLAIM: _named, CLAIM_TEMPLATE: _named}
     made = partial(project, allowed_roots=allowed_roots, drift=drift)
     return Controller(MODELS, made, reads, observe=drift.observe if drift else None)
 
 
-def _only(*members: str) -> Reduce:
-    """Keep of each object its name, its labels and these members of the status."""
-
-    def reduce(obj: dict[str, Any], resource: APIResource) -> dict[str, Any]:
-        kept = trimmed(obj, resource)
-        metadata = {key: kept["metadata"][key] for key in _NAMES if key in kept["metadata"]}
-        status = obj.get("status") or {}
-        named = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
-        return {**named, "status": {key: status[key] for key in members if key in status}}
-
-    return reduce
+def _named(obj: dict[str, Any], resource: APIResource) -> dict[str, Any]:
+    """Keep of an object its name and its labels."""
+    kept = trimmed(obj, resource)
+    metadata = {key: kept["metadata"][key] for key in _NAMES if key in kept["metadata"]}
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "status": {}}
 
 
 _NAMES = ("name", "namespace", "uid", "resourceVersion", "labels")
-_NAME, _CAPACITY = _only(), _only("capacity")
 
 
 def project(

@@ -76,7 +76,7 @@ def test_a_command_without_its_packages_says_what_to_install(
     assert (done.returncode, done.stdout, done.stderr) == (64, "", said)
 
 
-def test_any_other_module_that_is_missing_is_a_fault_of_ours() -> None:
+def test_any_other_module_that_is_missing_is_an_internal_fault() -> None:
     code = ABSENT.replace('{"kubernetes"', '{"yaml", "kubernetes"')
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}", "check", "x.yaml"]
     assert "ModuleNotFoundError" in subprocess.run(command, capture_output=True, text=True, check=False).stderr

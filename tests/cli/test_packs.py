@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from modelgate import Gate
+from modelgate import CatalogError, Gate
 from tests.crds import crd, spec_schema
 from webhook import catalog
 from webhook.catalog import POLICIES
@@ -18,6 +18,7 @@ from webhook.cli.report.report import rule_page
 Capture = pytest.CaptureFixture[str]
 ROOT = Path(__file__).resolve().parents[2]
 
+OPEN = "x-kubernetes-preserve-unknown-fields"
 CRD = crd("acme.example.com", "Widget", spec_schema(size={"type": "integer"}))
 POLICY = """\
 apiVersion: modelgate.dev/v1alpha1
@@ -300,3 +301,15 @@ def test_the_digest_is_of_what_packs_say_not_of_how_they_are_given(
     assert catalog.load(packs=[Path("..")]).digest == alone
     (acme / "widget.yaml").write_text((acme / "widget.yaml").read_text() + "# another text\n")
     assert catalog.load(packs=[acme]).digest != alone
+
+
+def test_a_field_without_a_type_is_not_called_undefined_alone(folder: Path) -> None:
+    pack = folder / "packs" / "acme"
+    free = crd("acme.example.com", "Widget", spec_schema(size={"type": "integer"}, free={OPEN: True}))
+    (pack / "crds" / "widgets.yaml").write_text(yaml.safe_dump(free))
+    for rule, told in (("has(self.free)", True), ("has(self.fre)", False)):
+        text = f"  - {{code: AC202, at: spec, rule: {rule}, message: set it, docs: For a test.}}\n"
+        (pack / "widget.yaml").write_text(POLICY + text)
+        with pytest.raises(CatalogError, match="undefined field") as caught:
+            catalog.load(packs=[pack])
+        assert ("the definition does not say what is in it: give it a type there" in str(caught.value)) is told

@@ -267,3 +267,17 @@ def test_the_diffs_of_the_samples_make_the_stored_object_of_the_file() -> None:
                 total += 1
             assert found == body(stored), each.title
     assert total > 500
+
+
+def test_objects_of_many_kinds_that_are_not_checked_are_one_line(tmp_path, capsys):
+    kinds = [f"apiVersion: example.com/v1\nkind: Kind{letter}\nmetadata: {{name: a}}\n" for letter in "ABCDEF"]
+    (tmp_path / "many.yaml").write_text("---\n".join([*kinds, *kinds]))
+    assert main(["check", str(tmp_path)]) == 0
+    assert "not checked: 12 objects of 6 kinds (-v lists them): not known to Modelgate\n" in capsys.readouterr().err
+    assert main(["check", "-v", str(tmp_path)]) == 0
+    written = capsys.readouterr()
+    assert "2 example.com/v1 KindF" in written.err
+    assert written.out.count("KindA a: skipped") == 2
+    (tmp_path / "many.yaml").write_text("---\n".join(kinds[:5]))
+    assert main(["check", str(tmp_path)]) == 0
+    assert "1 example.com/v1 KindE" in capsys.readouterr().err

@@ -30,7 +30,7 @@ METADATA = {"name": "a", "labels": {"l": "1"}, "annotations": {"b": "c"}}
         (APIResource("a.example", "v1", "nodes", "Node"), {"spec": {"x": 1}, "status": {"images": ["many"]}}),
         (
             APIResource("", "v1", "nodes", "Node"),
-            {"spec": {"taints": None, "unschedulable": None}, "status": {"allocatable": None}},
+            {"spec": {"taints": None, "unschedulable": None}, "status": {"allocatable": None, "capacity": None}},
         ),
     ],
     ids=["an object", "a Node of another group", "a node"],

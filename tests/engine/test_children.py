@@ -8,6 +8,7 @@ import yaml
 
 from modelgate import Gate
 from tests.crds import crd, spec_schema
+from webhook.cluster import Kind, MemoryView, NotedView
 
 STRING, LABELS = {"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}
 ENV = {"type": "array", "items": {"type": "object", "properties": {"name": STRING, "value": STRING}}}
@@ -149,3 +150,71 @@ def test_what_was_right_is_judged_again_where_something_that_is_read_changes(gat
     assert told(gate, server(few=1, many=2)) == []
     assert told(gate, server(few=1, many=2)) == []
     assert told(gate, server(few=3, many=2)) == [("KC002", "spec.many")]
+
+
+def test_an_object_is_judged_again_where_another_one_that_a_fact_has_read_changes() -> None:
+    kind = Kind("", "ConfigMap")
+    one, other = ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}} for name in "ab")
+    view = NotedView(MemoryView([one, other]))
+    assert view.get(kind, "", "a") is one
+    assert view.get(kind, "", "c") is None
+    assert [*view.list(kind)] == [one, other]
+    assert view.notes.is_same_in(MemoryView([one, other]))
+    assert not view.notes.is_same_in(MemoryView([dict(one), other]))
+    assert not view.notes.is_same_in(MemoryView([one]))
+    assert not view.notes.is_same_in(MemoryView([one, other, {**one, "metadata": {"name": "c"}}]))
+
+
+COPIED = """\
+apiVersion: modelgate.dev/v1alpha1
+kind: Policy
+metadata: {name: servers}
+spec:
+  target: {group: acme.example.com, versions: [v1], kind: Server}
+  podTypes: {"spec.env[*]": whole EnvVar}
+  children:
+  - name: service
+    becomes: the InferenceService is refused
+    object:
+      apiVersion: serving.kserve.io/v1beta1
+      kind: InferenceService
+      metadata: {name: "${object.metadata.name}", annotations: "${object.spec.?labels}"}
+      spec:
+        predictor:
+          minReplicas: ${object.spec.?few}
+          model: {modelFormat: {name: acme}, env: "${object.spec.?env}"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("spec", "findings"),
+    [
+        ({"few": 1, "env": [{"name": "A", "value": "b"}], "labels": {"a": "b"}}, []),
+        ({"env": [{"name": "A"}, {"name": "A"}]}, [("KC006", "spec.env[1]")]),
+        ({"labels": {"a b": "c"}}, [("KC006", "spec.labels")]),
+        ({"env": [{"name": "a=b"}]}, [("KP001", "spec.env[0].name")]),
+    ],
+)
+def test_a_definition_that_modelgate_has_judges_a_child_and_pods_stay_with_kubernetes(
+    tmp_path: Path, spec: dict[str, Any], findings: list[Any]
+) -> None:
+    (tmp_path / "acme" / "crds").mkdir(parents=True)
+    (tmp_path / "acme" / "crds" / "servers.yaml").write_text(yaml.safe_dump(SERVER))
+    (tmp_path / "acme" / "servers.children.yaml").write_text(COPIED)
+    assert told(Gate(policies=[tmp_path / "acme"]), server(**spec)) == findings
+
+
+def test_a_rule_stands_for_what_the_api_server_says_of_a_child(tmp_path: Path) -> None:
+    (tmp_path / "acme" / "crds").mkdir(parents=True)
+    (tmp_path / "acme" / "crds" / "servers.yaml").write_text(yaml.safe_dump(SERVER))
+    (tmp_path / "acme" / "servers.children.yaml").write_text(CHILDREN)
+    most = "self >= object.spec.?few.orValue(1)"
+    rule = {"code": "AC301", "at": "spec.many", "rule": most, "message": "is below few; use more", "docs": "Few."}
+    head = yaml.safe_load(CHILDREN)
+    spec = {"target": head["spec"]["target"], "validations": [{**rule, "action": "Warn", "explains": "children"}]}
+    (tmp_path / "acme" / "servers.yaml").write_text(yaml.safe_dump({**head, "metadata": {"name": "few"}, "spec": spec}))
+    gate = Gate(policies=[tmp_path / "acme"])
+    assert told(gate, server(few=3, many=2)) == [("AC301", "spec.many")]
+    assert told(gate, server(few=2, many=2, metrics=[{"average": "1"}])) == [("KC002", "spec.metrics[0].name")]
+    wrong = server(few=3, many=2, claim=True, size="-1Gi")
+    assert {*told(gate, wrong)} == {("AC301", "spec.many"), ("KC004", "spec.size")}

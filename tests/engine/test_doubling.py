@@ -24,8 +24,11 @@ PART, QUICK = 3, 8
 
 
 def too_steep(cases: Iterable[Case], change: Change) -> list[str]:
+    """The cases that take more, at this length and at twice of it: a memory that is full at one length is apart."""
     tried = [*cases][:: QUICK if is_quick() else PART]
-    return [f"{case.name}: {ratio:.2f}" for case in tried if (ratio := case.ratio(LENGTH, change=change)) > MOST]
+    ratios = ((case, case.ratio(LENGTH, change=change)) for case in tried)
+    steep = ((case, ratio) for case, ratio in ratios if ratio > MOST and case.ratio(2 * LENGTH, change=change) > MOST)
+    return [f"{case.name}: {ratio:.2f}" for case, ratio in steep]
 
 
 def once_each(text: str) -> dict[str, list[Case]]:

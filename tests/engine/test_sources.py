@@ -67,15 +67,10 @@ def of_service(review: ObjectReview) -> Subject:
     return Subject(made, OF_MODEL, None, catalog.NOTHING_ASIDE, [])
 
 
-def of_children(review: ObjectReview) -> object:
-    subject = of_service(review)
-    return child_findings(subject, subject.review.scope(OF_MODEL, None), frozenset())
-
-
 SOURCES: Final[dict[str, Callable[[ObjectReview], object]]] = {
     "validate_rules": of_rules,
     "pod_findings": lambda review: pod_findings(subject(review)),
-    "child_findings": of_children,
+    "child_findings": lambda review: child_findings(of_service(review), Findings()),
     "fit_findings": lambda review: fit_findings(of_service(review)),
     "add_unknown_fields": lambda review: add_unknown_fields(subject(review), Findings()),
     "normalise": normalise,

@@ -236,6 +236,15 @@ def test_layers_beyond_99_stay_on_the_node():
     assert found(model=[add("/status/size", "27.0 GiB"), *many]) == set()
 
 
+def test_without_nodes_only_a_gpu_that_the_object_names_is_known():
+    assert found(fleet=[]) == set()
+    named = {"cloud.google.com/gke-accelerator": "nvidia-l4"}
+    assert found(service=[add("/spec/nodeSelector", named)], fleet=[]) == {("KF001", True)}
+    partition = [add("/spec/resources", {"gpuSharing": {"mode": "partitioned", "profile": "1g.10gb"}})]
+    assert found(service=partition, fleet=[]) == {("KF001", True)}
+    assert found(service=[add("/spec/nodeSelector", {"pool": "gpu"})], fleet=[]) == set()
+
+
 def test_a_time_slice_has_no_memory_of_its_own():
     sliced = node(**{f"{GPU}.replicas": "4"})
     sliced["status"] = {"allocatable": {**ALLOCATABLE, GPU: "4"}}

@@ -62,7 +62,7 @@ def test_a_node_that_comes_or_goes_is_noticed(acting):
     assert acting.status()["acceleratorReady"] is True
     acting.server.delete("nodes", "n", "")
     acting.reconcile()
-    acting.wait_of(1)
+    acting.wait_of(30)  # an upgrade replaces all nodes, one after the other
     assert acting.status()["acceleratorReady"] is False
 
 

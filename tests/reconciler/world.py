@@ -20,6 +20,7 @@ from tests.reconciler.apiserver import ApiServer, Denied
 from tests.reconciler.models import NOW, Time
 from webhook import engine
 from webhook.admission.decision import GroupVersionKind, Request, group_version
+from webhook.cluster import LabelSelection
 from webhook.cluster.view import MemoryView
 from webhook.facts.settings import DEFAULT_SETTINGS
 
@@ -102,6 +103,8 @@ class ServerView:
         return True
 
     def read(self, question: Any, _: float) -> dict[str, Any] | None:
+        if isinstance(question, LabelSelection):
+            return {"items": [*self._all().list(question.kind, question.namespace or None)]}
         return self._all().get(question.kind, question.namespace, question.name)
 
     def _all(self) -> MemoryView:

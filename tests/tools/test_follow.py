@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.tools.world import GADGETS, GO, NEW, TEXTS, WIDGETS, World, changed
+from tests.tools.world import GADGETS, GO, NEW, POLICY, TEXTS, WIDGETS, World, changed, sample
 from tools.follow.__main__ import main
 from webhook import catalog
 from webhook.catalog import shapes
@@ -65,9 +65,32 @@ def test_samples_are_judged_under_the_newest_release(world: World) -> None:
     _, out, _ = world.follow()
     section = out.partition("## Samples of 1.2.0\n")[2].partition("\n## ")[0]
     assert section.splitlines()[:2] == [
-        "2 objects, errors and warnings: 1",
+        "errors and warnings: 1",
         "v1.2.0:samples/w.yaml:1: Widget w: refused: spec.size: Invalid value: 99: too large: use 10 or less (EX201)",
     ]
+
+
+def test_samples_that_are_as_before_are_only_counted(world: World) -> None:
+    world.follow()
+    world.write(**{"samples__w.yaml": "# moved\n" + sample(size=99), "samples__n.yaml": sample(size=1, colour="blue")})
+    world.release("v1.3.0")
+    _, out, _ = world.follow()
+    first, second, *_ = out.partition("## Samples of 1.3.0\n")[2].splitlines()
+    assert first == "errors and warnings: 2; 1 of them new since 1.2.0"
+    assert second.startswith("v1.3.0:samples/n.yaml:1: Widget w: refused: spec.colour: ")
+
+
+def test_a_function_that_was_looked_at_before_its_release_is_only_named(world: World) -> None:
+    world.follow()
+    world.write(**{"controller.go": GO.replace("- 1", "- 3")})
+    world.release()
+    world.follow("--looked", "Controller.size")
+    world.git("tag", "v1.3.0")
+    code, out, _ = world.follow()
+    assert code == 1
+    assert "controller.go: Controller.size changed in 1.3.0, as it was looked at: EX201\n## Samples" in out
+    _, out, _ = world.follow("--since", "1.2.0")
+    assert "-        return '{' - 2\n+        return '{' - 3\n" in out
 
 
 def test_a_draft_of_a_new_form_has_no_texts_but_fields_of_their_names(world: World) -> None:
@@ -147,6 +170,7 @@ def test_a_function_that_is_gone_marks_its_codes_and_cannot_be_accepted(world: W
 
 
 def test_what_is_newer_than_every_tag_is_named_by_its_day_until_it_is_released(world: World) -> None:
+    (world.api / "widget.yaml").write_text(POLICY.replace("    docs: The m", '    operator: "<=head"\n    docs: The m'))
     newer = changed(NEW, weight={"type": "integer"})
     world.write(**{"config__crd__w.yaml": newer})
     world.release()
@@ -156,12 +180,16 @@ def test_what_is_newer_than_every_tag_is_named_by_its_day_until_it_is_released(w
     assert world.table["digests"]["widgets.example.com"][-1] == [digest(newer), head, head]
     assert '{"since":"head","patch":[' in (world.api / "forms" / "widgets.jsonl").read_text()
     world.git("tag", "v1.3.0")
-    code, out, _ = world.follow()
-    assert code == 1
+    code, out, err = world.follow()
+    assert (code, err) == (1, "")
     assert world.table["releases"][-2:] == ["1.2.0", "1.3.0"]
     assert "## 1.3.0, after 1.2.0" in out
-    assert "nothing is newer than 1.3.0: replace head in ranges by a release\n" in out
+    assert (
+        "nothing is newer than 1.3.0: write in ranges the release that has what head had\n"
+        f'  {world.api / "widget.yaml"}:11: operator: "<=head"\n'
+    ) in out
     assert '{"since":"1.3.0","patch":[' in (world.api / "forms" / "widgets.jsonl").read_text()
+    (world.api / "widget.yaml").write_text((world.api / "widget.yaml").read_text().replace("<=head", "<=1.3.0"))
     world.git("checkout", "-q", "v1.1.0")  # a checkout of an old release is not a new one
     assert world.follow()[0] == 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,10 @@ def two_documents(world: World) -> None:
     world.file.write_text(f"{UPSTREAM}---\n{UPSTREAM}")
 
 
+def watches_out_of_reach(world: World) -> None:
+    world.file.write_text(json.dumps(yaml.safe_load(UPSTREAM)))
+
+
 def two_functions(world: World) -> None:
     world.write(**{"controller.go": GO + "\nfunc size() {}\n"})
     world.file.write_text(UPSTREAM.replace("Controller.size", "size"))
@@ -158,6 +163,10 @@ def large_file(world: World) -> None:
         (bad_watch, "watches[0].function"),
         (bad_since, 'follow.yaml:5: since: "first" is not a release'),
         (two_documents, "follow.yaml: must have one document"),
+        (
+            watches_out_of_reach,
+            "follow.yaml: watches: write it at the start of a line, once, so that it can be updated",
+        ),
         (two_functions, "v1.3.0:controller.go: has 2 functions size: watch one of Controller.size, size"),
         (large_file, "v1.3.0:controller.go has 5242882 bytes, more than 4194304"),
     ],
@@ -176,7 +185,10 @@ def test_bad_input_is_an_error_that_changes_nothing(world: World, spoil: Callabl
     ("options", "message"),
     [
         (["--since", "7"], "follow: --since 7: use a release from 1.0.0 to 1.2.0\n"),
-        (["--looked", "nothing"], "follow: --looked nothing: use one of Controller.size\n"),
+        (
+            ["--looked", "nothing"],
+            "follow: --looked nothing: no watch in follow.yaml; near to it are: Controller.size\n",
+        ),
     ],
 )
 def test_a_wrong_option_is_an_error_that_names_what_can_be_used(world: World, options: list[str], message: str) -> None:

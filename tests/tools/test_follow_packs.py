@@ -67,6 +67,31 @@ def test_a_pack_that_nothing_is_followed_of_is_named(world: World) -> None:
     assert f"{world.file}: cannot be read: " in err
 
 
+@pytest.mark.parametrize("text", ["", "watches: []\n"])
+def test_a_pack_without_a_watch_keeps_its_file(world: World, text: str) -> None:
+    text = UPSTREAM.partition("watches:")[0] + "schema: [EX201, EX202]\n" + text
+    world.file.write_text(text)
+    assert world.follow()[0] == 1
+    assert world.file.read_text() == text
+    assert world.follow()[0] == 0
+
+
+WATCH = "{file: controller.go, function: Controller.size, codes: [EX201]}"
+
+
+@pytest.mark.parametrize(
+    "watches", [f"[{WATCH}]\n", f"\n  # of the size\n  - {WATCH}\n", f" # all\n- {WATCH}\n", f"[\n{WATCH}\n]\n"]
+)
+def test_what_stands_around_the_watches_stays(world: World, watches: str) -> None:
+    before = UPSTREAM.partition("watches:")[0]
+    world.file.write_text(f"{before}watches: {watches}schema: [EX202]  # the last line")
+    world.follow()
+    written = world.file.read_text()
+    assert written.startswith(f'{before}watches:\n- {{"file": "controller.go", ')
+    assert written.endswith('"}\nschema: [EX202]  # the last line')
+    assert (world.what.codes, len(world.what.watches)) == ({"EX201", "EX202"}, 1)
+
+
 def test_candidates_count_only_where_a_pack_says_so(world: World) -> None:
     world.git("tag", "v1.3.0-rc2", "v1.2.0")
     world.file.write_text(UPSTREAM.replace("since: 1.0.0\n", "since: 1.0.0-rc1\ncandidates: true\n"))

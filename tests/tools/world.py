@@ -183,10 +183,11 @@ def made_world(tmp_path: Path, capture: pytest.CaptureFixture[str]) -> World:
     found.write(
         **{"config__crd__w.yaml": NEW, "config__crd__g.yaml": GADGETS, "controller.go": GO.replace("- 1", "- 2")}
     )
-    found.write(**{"samples__w.yaml": _sample(size=99) + "---\n" + _sample(size=2, colour="red")})
+    found.write(**{"samples__w.yaml": sample(size=99) + "---\n" + sample(size=2, colour="red")})
     found.release("v1.2.0")
     return found
 
 
-def _sample(**spec: Any) -> str:
+def sample(**spec: Any) -> str:
+    """A Widget as YAML."""
     return yaml.safe_dump({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": spec})

@@ -14,7 +14,7 @@ from typing import Final
 
 from tools.follow import upstream
 from tools.follow.draft import drafts
-from tools.follow.following import TABLE, follow
+from tools.follow.following import TABLE, Following, follow
 from webhook import catalog
 from webhook.admission.errors import LoadError
 from webhook.catalog import Catalog
@@ -30,13 +30,12 @@ def main(argv: list[str] | None = None, policies: Path = POLICIES) -> int:
     try:
         following = follow(options.repository, upstream.read(folder / upstream.FILE), folder)
         steps, watches = following.steps(options.since), following.looked_at(options.looked)
-        (folder / TABLE).write_text(following.table())
         upstream.write(folder / upstream.FILE, watches)
         written = [*drafts(folder, following.definitions)]
         for draft, text in written:
             draft.parent.mkdir(exist_ok=True)
             draft.write_text(text)
-        loaded = _loaded(folder, policies)  # ranges may name the new releases
+        loaded = _loaded(folder, policies, following)
         for line in following.lines(steps, watches, loaded):
             say(line)
         for draft, _ in written:
@@ -55,14 +54,20 @@ def _folder(api: str, policies: Path) -> Path:
     return policies / api if (policies / api).is_dir() else Path(api).resolve()
 
 
-def _loaded(folder: Path, policies: Path) -> Catalog:
-    """The built-in packs, and the one that is followed.
+def _loaded(folder: Path, policies: Path, following: Following) -> Catalog:
+    """The built-in packs, and the one that is followed, with its new table. While it is loaded, the table also has a
+    head that is a release now: ranges may name both.
 
     Raises:
         LoadError: a pack has mistakes.
     """
     built_in = None if policies == POLICIES else policies
-    return catalog.load(built_in, packs=[] if folder.parent == policies else [folder])
+    table = folder / TABLE
+    table.write_text(following.table(with_head=True))
+    try:
+        return catalog.load(built_in, packs=[] if folder.parent == policies else [folder])
+    finally:
+        table.write_text(following.table())
 
 
 def _parser(policies: Path) -> argparse.ArgumentParser:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, NoReturn
 
+from tools.follow import upstream
 from tools.follow.definitions import Defined, Reader, is_object
 from tools.follow.history import Release, opened, releases
 from tools.follow.judged import findings, under
@@ -22,6 +25,9 @@ from webhook.manifests.documents import Document
 from webhook.policy.table import Table
 
 TABLE: Final = "releases.json"
+_HEAD: Final = re.compile(r"\b(operator|releases?):.*\bhead\b")
+_PLACE: Final = re.compile(r"^[^:]+:([^:]+):\d+: ")
+"""A release, a file and a line before a finding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +49,19 @@ class Following:
     described: Release | None = None
     watcher: Watcher = field(default_factory=Watcher)
 
-    def table(self) -> str:
-        """The text of the table with all releases."""
+    @property
+    def _released_head(self) -> str | None:
+        """The head of the table that is there, if a release has taken its place."""
+        head = next((each for each in self.known if each.startswith("head")), None)
+        return None if self.releases[-1].name.startswith("head") else head
+
+    def table(self, *, with_head: bool = False) -> str:
+        """The text of the table with all releases; ``with_head``: and with a head whose place the newest has taken."""
         digests = {
             release: {name: each.digest for name, each in found.items()} for release, found in self.definitions.items()
         }
+        if with_head and self._released_head:
+            digests[self._released_head] = digests[self.releases[-1].name]
         return table_text(digests)
 
     def steps(self, since: str | None) -> list[Step]:
@@ -71,7 +85,8 @@ class Following:
         """
         watched = {each.function for each in self.what.watches}
         if strange := set(accepted) - watched:
-            _fail(f"--looked {min(strange)}: use one of {', '.join(sorted(watched))}")
+            near = get_close_matches(min(strange), sorted(watched), n=3, cutoff=0)
+            _fail(f"--looked {min(strange)}: no watch in {upstream.FILE}; near to it are: {', '.join(near) or 'none'}")
         return [
             self.watcher.looked_at(each, self.releases, self.described, accepted=each.function in accepted)
             for each in self.what.watches
@@ -86,35 +101,43 @@ class Following:
         by_name = {each.name: each for each in self.releases}
         for step in steps:
             pair = [by_name[step.before], by_name[step.release]]
-            turns = [turn for watch in watches for turn in self.watcher.turns(watch, pair)]
-            yield from step.lines(self.folder, catalog, turns)
+            turns = [turn for watch in self.what.watches for turn in self.watcher.turns(watch, pair)]
+            yield from step.lines(self.folder, catalog, turns, again=step.release in self.known)
         if steps:
             yield f"## Samples of {newest}"
-            yield from self._samples(catalog)
-        if any(each.startswith("head") for each in self.known) and not newest.startswith("head"):
-            yield f"nothing is newer than {newest}: replace head in ranges by a release"
+            yield from self._samples(catalog, by_name[steps[0].before] if self.known else None)
+        if self._released_head:
+            yield f"nothing is newer than {newest}: write in ranges the release that has what head had"
+            yield from _of_head(self.folder)
         marked = [each for each in watches if each.lookAt]
         if marked:
             yield "## To be looked at"
         for each in marked:
             yield f"{', '.join(each.codes)}: {each.function} of {each.file} is another one since {each.lookAt}"
 
-    def _samples(self, catalog: Catalog) -> Iterator[str]:
-        newest = self.releases[-1]
-        definitions = [each.value for each in self.definitions[newest.name].values()]
+    def _samples(self, catalog: Catalog, before: Release | None) -> Iterator[str]:
+        """How many findings there are in the samples of the newest release, and those that an older one has not."""
+        lines = self._sampled(catalog, self.releases[-1])
+        old = {_unplaced(line) for line in self._sampled(catalog, before)} if before else set()
+        new = [line for line in lines if _unplaced(line) not in old]
+        yield f"errors and warnings: {len(lines)}" + (f"; {len(new)} of them new since {before.name}" if before else "")
+        yield from new
+
+    def _sampled(self, catalog: Catalog, release: Release) -> list[str]:
+        """What is found in the samples of a release, and why others cannot be read."""
+        definitions = [each.value for each in self.definitions[release.name].values()]
         objects: list[Document] = []
-        for entry in newest.entries(self.what.samples):
+        lines: list[str] = []
+        for entry in release.entries(self.what.samples):
             try:
-                read = [documents.decode(content, name) for name, content in newest.read([entry])]
+                read = [documents.decode(content, name) for name, content in release.read([entry])]
             except LoadError as error:
-                yield str(error)
+                lines.append(str(error))
                 continue
             objects += [each for scan in read for each in scan.documents if is_object(each)]
-            yield from (str(each) for scan in read for each in scan.problems)
-        released = under(catalog, self.folder.name, newest.name, definitions)
-        found = list(findings(objects, released, definitions))
-        yield f"{len(objects)} objects, errors and warnings: {len(found)}"
-        yield from found
+            lines += [str(each) for scan in read for each in scan.problems]
+        released = under(catalog, self.folder.name, release.name, definitions)
+        return [*lines, *findings(objects, released, definitions)]
 
 
 def follow(repository: Path, what: Upstream, folder: Path) -> Following:
@@ -143,6 +166,19 @@ def follow(repository: Path, what: Upstream, folder: Path) -> Following:
         raise SettingsError([*problems, Problem("", "", message)])
     described = Release(what.described, opened_repository.commit(what.described)) if what.described else None
     return Following(folder, what, known, found, definitions, problems, reader.unknown, described)
+
+
+def _unplaced(line: str) -> str:
+    """A finding in a sample without the release and the line, which are others in each release."""
+    return _PLACE.sub(r"\1: ", line, count=1)
+
+
+def _of_head(folder: Path) -> Iterator[str]:
+    """The lines of a pack's policies and cases with a range, or a release, that names the head."""
+    for file in sorted((*folder.glob("*.yaml"), *folder.glob("cases/*.yaml"))):
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            if _HEAD.search(line):
+                yield f"  {file}:{number}: {line.strip()}"
 
 
 def _fail(message: str) -> NoReturn:

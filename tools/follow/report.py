@@ -37,8 +37,11 @@ class Step:
         digests = [{name: each.digest for name, each in found.items()} for found in (self.old, self.new)]
         return sorted({name for name, _ in digests[0].items() ^ digests[1].items()})
 
-    def lines(self, folder: Path, catalog: Catalog, turns: Iterable[Turn]) -> Iterator[str]:
-        """All that is new; nothing if the release has the same definitions and functions."""
+    def lines(self, folder: Path, catalog: Catalog, turns: Iterable[Turn], *, again: bool) -> Iterator[str]:
+        """All that is new; nothing if the release has the same definitions and functions.
+
+        What changed in a function that was looked at is shown only ``again``.
+        """
         turned, changed = list(turns), self.changed
         if not turned and not changed:
             return
@@ -49,7 +52,8 @@ class Step:
             yield from self._of_definition(api, name, catalogs)
         for turn in turned:
             yield str(turn)
-            yield from _first(turn.lines(), _LINES)
+            if again or not turn.seen:
+                yield from _first(turn.lines(), _LINES)
         yield from self._cases(folder, catalogs)
 
     def _catalogs(self, api: str, catalog: Catalog) -> list[Catalog]:

@@ -6,7 +6,8 @@ A gate does not read it, and the digest of the policies does not cover it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -19,7 +20,8 @@ from webhook.policy.problems import problems
 from webhook.policy.ranges import version
 
 FILE: Final = "follow.yaml"
-_WATCHES: Final = "\nwatches:\n"
+_WATCHES: Final = re.compile(r"^watches:.*?(?=^[^\s#\-\[\]{}]|\Z)", re.MULTILINE | re.DOTALL)
+"""The key with its list, in whatever style, up to the next key."""
 
 Text = Annotated[str, StringConstraints(min_length=1)]
 
@@ -100,8 +102,18 @@ def read(file: Path) -> Upstream:
         raise DocumentError(problems(found[0], error)) from None
 
 
-def write(file: Path, watches: Iterable[Watch]) -> None:
-    """Write the watches, which are the end of the file; what is before them stays as it is."""
-    head, _, _ = file.read_text().partition(_WATCHES)
+def write(file: Path, watches: Sequence[Watch]) -> None:
+    """Write the watches in place of those that are there; the rest of the file stays as it is. Without any, all does.
+
+    Raises:
+        DocumentError: the file has watches, but not by a key at the start of a line.
+    """
+    if not watches:
+        return
     lines = (f"- {json.dumps(each.model_dump(exclude_none=True))}\n" for each in watches)
-    file.write_text(head + _WATCHES + "".join(lines))
+    text = "".join(["watches:\n", *lines])
+    new, count = _WATCHES.subn(lambda _: text, file.read_text())
+    if count != 1:
+        message = "write it at the start of a line, once, so that it can be updated"
+        raise DocumentError([Problem(str(file), "watches", message)])
+    file.write_text(new)

@@ -23,9 +23,15 @@ class Turn:
     before: str | None
     after: str | None
 
+    @property
+    def seen(self) -> bool:
+        """Whether a person has looked at the new text, as at that of a commit before the release."""
+        return _digest(self.after) == self.watch.sha256
+
     def __str__(self) -> str:
         what = "changed" if self.before and self.after else "is gone" if self.before else "is new"
-        return f"{self.watch.file}: {self.watch.function} {what} in {self.release}: {', '.join(self.watch.codes)}"
+        seen = ", as it was looked at" if self.seen else ""
+        return f"{self.watch.file}: {self.watch.function} {what} in {self.release}{seen}: {', '.join(self.watch.codes)}"
 
     def lines(self) -> Iterator[str]:
         """The lines that were removed and added, with those around them."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from webhook.children.judge import (
         child_errors,
         defined_errors,
+        judges_pods,
         kind_of,
         placed,
         pod_errors,
@@ -46,6 +47,7 @@ __all__ = [
     "defined_errors",
     "is_builtin",
     "is_judged",
+    "judges_pods",
     "kind_of",
     "name_rule",
     "placed",
@@ -59,7 +61,7 @@ _BUILTIN: Final = (
     "name_rule",
 )
 _JUDGE: Final = (
-    *("child_errors", "defined_errors", "kind_of", "placed", "pod_errors", "pod_warnings"),
+    *("child_errors", "defined_errors", "judges_pods", "kind_of", "placed", "pod_errors", "pod_warnings"),
     "template_errors",
 )
 

@@ -11,7 +11,7 @@ import orjson
 from webhook.admission import GroupVersionKind, group_version
 from webhook.cel import RUNTIME_BUDGET
 from webhook.cel import Budget as CostBudget
-from webhook.children.builtin import builtin_errors, completed, decode_builtin, name_rule, template_of
+from webhook.children.builtin import builtin_errors, completed, decode_builtin, is_builtin, name_rule, template_of
 from webhook.golang.names import dns_1123_subdomain
 from webhook.ground.budget import Budget
 from webhook.kubernetes import object_errors, warned
@@ -115,6 +115,11 @@ def pod_errors(child: dict[str, Any], budget: Budget) -> Iterator[FieldError]:
     if not errors:
         for error in object_errors(completed(decoded), budget=budget):
             yield FieldError(error.type, f"{path}.{error.field}", error.detail, error.bad_value)
+
+
+def judges_pods(child: dict[str, Any]) -> bool:
+    """Whether the parts of pods in a child are judged as such: a definition says little of them."""
+    return is_builtin(kind_of(child)) or child["kind"] in _TEMPLATES
 
 
 def template_errors(child: dict[str, Any], budget: Budget) -> Iterator[FieldError]:

@@ -38,13 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action=boolean,
         help="select a template for a service that names none, as AIM 0.2 and later do",
     )
-    add("--fit", action=boolean, help="judge nodes, memory of GPUs, storage and limits (default)")
-    nodes = (
-        "what is known of the nodes: off (default of serve and reconcile) reads none, auto (default of files and scan)"
-    )
-    nodes += " finds out whether nodes may be added; fixed, elastic"
-    add("--nodes", choices=["auto", "fixed", "elastic", "off"], help=nodes)
     add("--aim-namespace", metavar="NAME", help="namespace of AIM's operator (default kaiwo-system)")
+    add = group(parser, "does it fit").add_argument
+    add("--fit", action=boolean, help="judge nodes, memory of GPUs, storage and limits (default)")
+    nodes = "what is known of the nodes: off reads none (default of serve and reconcile), auto finds out whether some "
+    nodes += "may be added (default of files and scan); fixed, elastic"
+    add("--nodes", choices=["auto", "fixed", "elastic", "off"], help=nodes)
 
 
 def add_packs(flags: Flags) -> None:

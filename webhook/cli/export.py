@@ -14,13 +14,14 @@ from webhook import catalog
 from webhook.catalog import KnownKind
 from webhook.cli import USAGE, choices, native
 from webhook.cli.input.configuration import packs
+from webhook.cli.jsonschema import SchemaSource, json_schema
 from webhook.cli.output import say
 from webhook.cli.shell.parser import Commands, command, unknown_kind
 from webhook.engine import POD_CODES
 from webhook.kubernetes import pod_places
 from webhook.manifests import documents
 from webhook.manifests.folders import content_of, entries
-from webhook.policy import DEFAULT_RELEASE, RELEASES, Profile, Release, SchemaSource, json_schema
+from webhook.policy import DEFAULT_RELEASE, RELEASES, Profile, Release
 from webhook.policy.export import left_out, with_rules
 
 _ONLY: Final = {"validating": "ValidatingAdmissionPolicy", "mutating": "MutatingAdmissionPolicy"}

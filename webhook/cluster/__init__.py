@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from webhook.cluster.view import APIResource, ClusterView, CountedView, Key, Kind, MemoryView
+from webhook.cluster.view import APIResource, ClusterView, CountedView, Key, Kind, MemoryView, NotedView, Notes
 from webhook.ground.later import later
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ __all__ = [
     "Listener",
     "MemoryView",
     "NodeStore",
+    "NotedView",
+    "Notes",
     "ReadThrough",
     "Reader",
     "Reference",

@@ -113,7 +113,7 @@ def light(obj: dict[str, Any], resource: APIResource) -> dict[str, Any]:
         obj = {
             "metadata": obj["metadata"],
             "spec": {key: spec.get(key) for key in ("taints", "unschedulable")},
-            "status": {"allocatable": status.get("allocatable")},
+            "status": {key: status.get(key) for key in ("allocatable", "capacity")},
         }
     metadata = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
     annotations = metadata.get("annotations") or {}

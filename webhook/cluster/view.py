@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import is_
 from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import quote
 
@@ -19,6 +20,8 @@ __all__ = [
     "Key",
     "Kind",
     "MemoryView",
+    "NotedView",
+    "Notes",
     "Unwatched",
     "is_name",
     "is_unreadable",
@@ -99,6 +102,47 @@ class MemoryView:
             found = [item for (where, _), item in held if namespace is None or where == namespace]
             self._lists[kind, namespace] = found
         return found
+
+
+class Notes:
+    """What was read of a view, by the arguments of the reading."""
+
+    def __init__(self) -> None:
+        self.objects: dict[tuple[Kind, str, str], dict[str, Any] | None] = {}
+        self.lists: dict[tuple[Kind, str | None], Sequence[dict[str, Any]]] = {}
+
+    def is_same_in(self, view: ClusterView) -> bool:
+        """Whether a view gives the same objects for the same readings: these very ones."""
+        return all(view.get(*asked) is given for asked, given in self.objects.items()) and all(
+            _are_same(view.list(*asked), given) for asked, given in self.lists.items()
+        )
+
+    def names(self, name: str) -> bool:
+        """Whether an object was asked for whose name has this one in it."""
+        return any(name in asked for _, _, asked in self.objects)
+
+
+def _are_same(objects: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]) -> bool:
+    return objects is others or (len(objects) == len(others) and all(map(is_, objects, others)))
+
+
+class NotedView:
+    """A view that notes what is read of it."""
+
+    __slots__ = ("_view", "notes")
+
+    def __init__(self, view: ClusterView) -> None:
+        self._view, self.notes = view, Notes()
+
+    def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
+        given = self._view.get(kind, namespace, name)
+        self.notes.objects[kind, namespace, name] = given
+        return given
+
+    def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
+        given = self._view.list(kind, namespace)
+        self.notes.lists[kind, namespace] = given
+        return given
 
 
 class CountedView:

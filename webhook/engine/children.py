@@ -7,24 +7,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
-from itertools import islice
+from dataclasses import replace
+from functools import cache, cached_property, lru_cache
+from itertools import islice, takewhile
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from webhook import children  # what judges a child is loaded for the first one
 from webhook.admission import Cause, Request, Warn, cut_end
 from webhook.catalog import Catalog, neighbour
-from webhook.cel import CelError
-from webhook.cluster import ClusterView, Kind
+from webhook.cel import BudgetExceeded, CelError
+from webhook.cluster import ClusterView, Kind, NotedView
 from webhook.engine.findings import MAX_FINDINGS, SPARED, Findings
 from webhook.engine.options import Options
 from webhook.engine.pods.findings import POD_CODES, REFUSED, WARNED
 from webhook.engine.pods.seen import RIGHT
 from webhook.engine.review import ObjectReview, Subject, review_of
+from webhook.engine.seen import Judgements, json_of
 from webhook.facts.nodes import items, mapping, namespace_of
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.kubernetes import LINE, advised_warning, faults_of
-from webhook.policy import PolicyScope, Profile
+from webhook.policy import ChildRule, PolicyScope, Profile
 from webhook.schema import FieldError
 
 FAILED: Final = "KC009"
@@ -68,8 +70,17 @@ _GENERATED: Final = "00000"
 _PREFIX: Final = 58
 """Characters that stay of generateName beside those that are generated (names/generate.go)."""
 
-_READ: Final = ("name", "namespace", "labels", "annotations")
-"""The metadata that a description may read."""
+_READ: Final = ("namespace", "labels", "annotations")
+"""The metadata that a description may read, beside the name."""
+
+_PLAIN: Final = re.compile("[a-z][-a-z0-9]{0,39}(?<!-)")
+"""A name that is as good as any other one with as many characters, if no other text is like it."""
+
+JUDGED: Final = Judgements()
+"""Those of this process."""
+
+
+_NONE: Final = Findings()
 
 
 class ChildFault(NamedTuple):
@@ -93,10 +104,10 @@ class Children(NamedTuple):
     judged: frozenset[tuple[str | int, ...]]
 
 
-def child_findings(subject: Subject, scope: PolicyScope, explained: frozenset[str]) -> Children | None:
+def child_findings(subject: Subject, of_rules: Findings) -> Children | None:
     """Findings about the children of an object, :data:`MAX_FINDINGS` of each sort; None if none is described.
 
-    Nothing is said of what a rule has ``explained`` at fields that decide it.
+    Nothing is said of what a rule explains, by the findings ``of_rules``, at fields that decide it.
 
     What the API server refuses is a denial under the strict profile, unless the stored object has the same fault, and a
     warning under others. Nothing is said of fields that the schema has refused.
@@ -107,10 +118,14 @@ def child_findings(subject: Subject, scope: PolicyScope, explained: frozenset[st
     review, policy = subject.review, subject.review.kind.policy
     if not policy.children or _is_empty(subject):
         return None
-    judge = _Judge(review, _with_name(review, scope))
+    judge = _Judge(review, _with_name(subject.obj), subject.old)
     faults = [fault for fault in judge.faults() if not _is_refused(fault.field, subject.refused)]
+    if not faults:
+        return Children(_NONE, judge.judged)
     if any(fault.code == FAILED for fault in faults) and not subject.must_evaluate():
         faults = [fault for fault in faults if fault.code != FAILED]
+    explaining = {rule.code for rule in policy.validations if rule.explains}
+    explained = frozenset(finding.field for finding in of_rules if finding.code in explaining)
     faults = [fault for fault in faults if not _is_explained(fault, explained)]
     findings, old_faults, strictness = Findings(), None, review.strictness()
     for fault in _first(faults):
@@ -134,14 +149,13 @@ def _is_empty(subject: Subject) -> bool:
     return subject.obj.get("spec") is None and "spec" in subject.review.kind.schema.root.properties
 
 
-def _with_name(review: ObjectReview, scope: PolicyScope) -> PolicyScope:
-    """A scope in which an object has the name that the API server would generate, with digits for what is random."""
-    metadata = mapping(scope.object, "metadata")
+def _with_name(obj: dict[str, Any]) -> dict[str, Any]:
+    """An object with the name that the API server would generate, with digits for what is random."""
+    metadata = mapping(obj, "metadata")
     prefix = metadata.get("generateName")
     if metadata.get("name") or not isinstance(prefix, str) or not prefix:
-        return scope
-    named = {**metadata, "name": prefix[:_PREFIX] + _GENERATED}
-    return review.scope({**scope.object, "metadata": named}, None)
+        return obj
+    return {**obj, "metadata": {**metadata, "name": prefix[:_PREFIX] + _GENERATED}}
 
 
 def described(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> list[children.Child]:
@@ -154,7 +168,7 @@ def described(request: Request, catalog: Catalog, view: ClusterView, options: Op
     review = review_of(request, catalog, view, options)
     if review is None or not review.kind.policy.children:
         return []
-    scope = _with_name(review, review.scope(review.kind.seen(review.kind.schema.decode(review.obj).object), None))
+    scope = review.scope(_with_name(review.kind.seen(review.kind.schema.decode(review.obj).object)), None)
     rules, owner = review.kind.policy.children, Kind(review.kind.gvk.group, review.kind.gvk.kind)
     made = (each for each in children.children_of(rules, scope, owner) if isinstance(each, children.Child))
     namespace = namespace_of(scope.object)
@@ -172,7 +186,9 @@ def _first(faults: Iterable[ChildFault]) -> Iterable[ChildFault]:
 def _of_stored(subject: Subject) -> frozenset[tuple[object, ...]]:
     if subject.old is None:
         return frozenset()
-    return frozenset(fault.unplaced() for fault in _Judge(subject.review, subject.stored_scope()).faults())
+    review = subject.review._replace(request=replace(subject.review.request, object=subject.review.old))
+    judge = _Judge(review, _with_name(subject.old), subject.old)
+    return frozenset(fault.unplaced() for fault in judge.faults())
 
 
 def _is_refused(field: str, refused: frozenset[str]) -> bool:
@@ -185,33 +201,59 @@ def _is_explained(fault: ChildFault, explained: frozenset[str]) -> bool:
     )
 
 
+def _is_plain(name: str, rest: bytes) -> bool:
+    return bool(rest) and _PLAIN.fullmatch(name) is not None and name.encode() not in rest
+
+
+@lru_cache(256)
+def _facts_of(rules: tuple[ChildRule, ...]) -> tuple[str, ...]:
+    """The names of the facts that the rules read."""
+    return tuple(sorted(set().union(*(rule.facts for rule in rules))))
+
+
 class _Judge:
     """Judges the children of one state of an object. ``judged`` are the paths of its parts that are in them."""
 
-    def __init__(self, review: ObjectReview, scope: PolicyScope) -> None:
-        self._review, self._scope = review, scope
+    def __init__(self, review: ObjectReview, obj: dict[str, Any], old: dict[str, Any] | None) -> None:
+        self._review, self._obj, self._old, self._reading = review, obj, old, NotedView(review.view)
         self.judged = frozenset[tuple[str | int, ...]]()
         self._errors = set[str]()
         """The types of the errors of the child that is judged, whatever their cause."""
 
+    @cached_property
+    def _scope(self) -> PolicyScope:
+        """The scope of the description, whose facts are noted with what they read."""
+        return self._review._replace(view=self._reading).scope(self._obj, self._old)
+
     def faults(self) -> Sequence[ChildFault]:
-        """What is wrong, at most :data:`MAX_FINDINGS`. The same object is not judged again."""
-        review, policy = self._review, self._review.kind.policy
-        names = sorted(set().union(*(rule.facts for rule in policy.children)))
-        facts = {name: self._scope.fact(name) for name in names}
-        same = [facts.pop(name) for name in names if review.kind.facts[name].remembered]
-        key = RIGHT.key(_read(self._scope.object), facts, sorted(self._hidden))
-        remembered = RIGHT.note(key, policy, review.catalog, *same)
-        faults: tuple[ChildFault, ...]
-        if remembered is not None:
-            faults, self.judged = remembered
-            return faults
-        faults = tuple(islice(self._all(), MAX_FINDINGS))
-        RIGHT.add(key, policy, review.catalog, *same, note=(faults, self.judged))
+        """What is wrong, at most :data:`MAX_FINDINGS`. The same object is not judged again, whatever its plain name."""
+        review, metadata = self._review, mapping(self._obj, "metadata")
+        name, parts = str(metadata.get("name")), [(key, part) for key, part in self._obj.items() if key != "metadata"]
+        facts = [review.kind.facts[fact] for fact in _facts_of(review.kind.policy.children)]
+        stored = self._old if any(fact.stored for fact in facts) else None
+        sent = review.request.object if any(fact.raw for fact in facts) else None
+        rest = json_of(parts, [metadata.get(key) for key in _READ], stored, sent)
+        same = review.kind.policy, review.catalog, review.options.settings
+        own = name.encode(errors="replace") + rest if rest else b""
+        of_any_name = b"%d%b" % (len(name), rest) if _is_plain(name, rest) else b""
+        for key in filter(None, (of_any_name, own)):
+            if (remembered := JUDGED.note(key, review.view, *same)) is not None:
+                faults: tuple[ChildFault, ...]
+                faults, self.judged = remembered
+                return faults
+        try:
+            faults = tuple(islice(self._all(), MAX_FINDINGS))
+        except BudgetExceeded as error:
+            text = f"what becomes of it is not known: its children take too long to describe ({error})"
+            return (ChildFault(FAILED, "", "FieldValueInvalid", text),)
+        key = of_any_name if of_any_name and not faults and not self._reading.notes.names(name) else own
+        JUDGED.add(key, self._reading.notes, (faults, self.judged), *same)
         return faults
 
     def _all(self) -> Iterator[ChildFault]:
         review, namespace = self._review, namespace_of(self._scope.object)
+        for name in _facts_of(review.kind.policy.children):
+            self._scope.fact(name)  # before it is asked which are hidden
         owner = Kind(review.kind.gvk.group, review.kind.gvk.kind)
         for child in children.children_of(review.kind.policy.children, self._scope, owner, self._hidden):
             if isinstance(child, children.Failure):
@@ -225,7 +267,7 @@ class _Judge:
                 yield from self._of(child, made)
             if not self._errors:
                 RIGHT.add(key, review.catalog)
-            if _TOO_MANY not in self._errors:  # its parts have faults that are not seen in it
+            if _TOO_MANY not in self._errors and children.judges_pods(made):  # else parts have faults not seen in it
                 self.judged |= {*child.judged()}
 
     @property
@@ -331,8 +373,8 @@ def _is_of_volume(error: FieldError, made: Any, place: Sequence[str | int]) -> b
     if error.type != _NOT_FOUND or "volumeMounts" not in place:
         return False
     pod = made
-    for key in place[: next(index for index, key in enumerate(place) if key in _CONTAINERS)]:
-        pod = pod[key]
+    for key in takewhile(lambda key: key not in _CONTAINERS, place):
+        pod = pod.get(key) if isinstance(pod, dict) else None
     return any(volume.get("name") == error.bad_value for volume in items(pod, "volumes"))
 
 
@@ -347,10 +389,3 @@ def _written(place: list[str | int]) -> list[str | int]:
         if key in _TEMPLATES and place[index + 1] in ("annotations", "labels"):
             return [*place[: index + 1], "metadata", *place[index + 1 :]]
     return place
-
-
-def _read(obj: dict[str, Any]) -> dict[str, Any]:
-    """What a description may read of an object."""
-    metadata = mapping(obj, "metadata")
-    of_metadata = {key: metadata[key] for key in _READ if key in metadata}
-    return {**{key: item for key, item in obj.items() if key != "metadata"}, "metadata": of_metadata}

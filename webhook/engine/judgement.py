@@ -16,7 +16,7 @@ from webhook.engine.pods import NOTHING_JUDGED, pod_findings
 from webhook.engine.review import ObjectReview, Subject
 from webhook.engine.rules import validate_rules
 from webhook.engine.schema import add_unknown_fields, missing_spec, relax, validate_schema
-from webhook.policy import Policy, PolicyScope
+from webhook.policy import PolicyScope
 
 
 class RatchetedDecision(NamedTuple):
@@ -107,7 +107,7 @@ def _findings(subject: Subject, scope: PolicyScope) -> Findings:
     kind, options = review.kind, review.options
     findings = validate_rules(subject, scope)
     if options.settings.recommends(kind.api):
-        of_children = child_findings(subject, scope, _explained(findings, kind.policy))
+        of_children = child_findings(subject, findings)
         of_pods = pod_findings(subject, NOTHING_JUDGED if of_children is None else of_children.judged)
         if of_children is not None:
             of_pods = of_children.findings if of_pods is None else of_children.findings + of_pods
@@ -123,14 +123,6 @@ def _findings(subject: Subject, scope: PolicyScope) -> Findings:
     if subject.obj.get("spec") is None and not findings.causes and not kind.foreign:
         findings.warnings += missing_spec(kind)
     return findings
-
-
-def _explained(findings: Findings, policy: Policy) -> frozenset[str]:
-    """The fields about which a rule says what the API server would say of a child."""
-    if not policy.children:
-        return frozenset()
-    codes = {rule.code for rule in policy.validations if rule.explains}
-    return frozenset(each.field for each in findings if each.code in codes)
 
 
 def _left_out(subject: Subject, scope: PolicyScope) -> list[str]:

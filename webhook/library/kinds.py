@@ -13,8 +13,19 @@ from webhook.kubernetes import is_validated
 from webhook.library.apiserver import is_builtin, kind_of
 from webhook.library.unknown import is_encrypted, variables_of
 
-__all__ = ["as_meant", "concerns", "is_served", "unserved", "why_unchecked", "without_rules", "without_schema"]
+__all__ = [
+    "NOT_KNOWN",
+    "as_meant",
+    "concerns",
+    "is_served",
+    "unserved",
+    "why_unchecked",
+    "without_rules",
+    "without_schema",
+]
 
+NOT_KNOWN: Final = "not known to Modelgate"
+"""Why an object is not judged whose kind is of no API with rules, and like none of them."""
 _GIVE: Final = "give its CustomResourceDefinition with --crds"
 _VERSION: Final = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
 """A version as Kubernetes' conventions have it (API versioning); a definition may serve one that has no rules."""
@@ -80,7 +91,7 @@ def why_unchecked(gvk: GroupVersionKind, loaded: Catalog) -> str:
             return f"a kind of {pack.operator} without rules; {_GIVE}"
     if is_validated(_version(gvk), gvk.kind):
         return "a part of an object, such as a patch: its pods have no container or image, or its file is named so"
-    return f"not known to Modelgate{_similar(gvk, loaded)}"
+    return f"{NOT_KNOWN}{_similar(gvk, loaded)}"
 
 
 def is_served(gvk: GroupVersionKind, loaded: Catalog) -> bool:

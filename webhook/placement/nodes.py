@@ -29,13 +29,15 @@ class Taint(NamedTuple):
 @dataclass(frozen=True, slots=True, eq=False)  # told apart by identity: a table has each once
 class NodeShape:
     """Nodes that differ by nothing but their names. ``capacity`` is None where it is not told: such a node may run any
-    pod. An amount that is not understood counts as :data:`INT64_MAX`.
+    pod. An amount that is not understood counts as :data:`INT64_MAX`. ``devices`` are the resources of device plugins
+    that the machine has, in use or out of order.
     """
 
     labels: Mapping[str, str]
     taints: tuple[Taint, ...]
     capacity: Mapping[str, int] | None
     unschedulable: bool
+    devices: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, node: Mapping[str, Any], *, apart: frozenset[str] = frozenset(), rounded: bool = False) -> NodeShape:
@@ -49,23 +51,28 @@ class NodeShape:
         given = status.get("allocatable")
         capacity = None if not isinstance(given, dict) or not given else _capacity(given, rounded=rounded)
         unschedulable = spec.get("unschedulable") is True
-        return cls(MappingProxyType(labels), _taints(spec.get("taints")), capacity, unschedulable)
+        devices = frozenset(name for name, amount in _map(status.get("capacity")).items() if _is_device(name, amount))
+        return cls(MappingProxyType(labels), _taints(spec.get("taints")), capacity, unschedulable, devices)
 
     @property
     def key(self) -> tuple[object, ...]:
         """What two nodes of one shape share."""
         capacity = None if self.capacity is None else frozenset(self.capacity.items())
-        return frozenset(self.labels.items()), self.taints, capacity, self.unschedulable
+        return frozenset(self.labels.items()), self.taints, capacity, self.unschedulable, self.devices
 
     def as_object(self, name: str = "") -> dict[str, Any]:
         """A node of this shape, with what the shape keeps of it."""
         taints = [taint._asdict() for taint in self.taints]
-        metadata = {"name": name, "labels": dict(self.labels)}
-        return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"taints": taints}}
+        metadata, status = {"name": name, "labels": dict(self.labels)}, {"capacity": dict.fromkeys(self.devices, "1")}
+        return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"taints": taints}, "status": status}
 
     def offers(self, resource: str) -> int:
         """The amount of a resource; :data:`INT64_MAX` if it is not known."""
         return INT64_MAX if self.capacity is None else self.capacity.get(resource, 0)
+
+
+def _is_device(name: Any, amount: Any) -> bool:
+    return isinstance(name, str) and "/" in name and any(digit in str(amount)[:20] for digit in "123456789")
 
 
 def _map(value: Any) -> Mapping[str, Any]:

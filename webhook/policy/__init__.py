@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from webhook.policy.dependence import Dependence, Open, Place, Rule
     from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy, trusted_policy
     from webhook.policy.environments import Inputs, node_at
-    from webhook.policy.jsonschema import SchemaSource, json_schema
     from webhook.policy.order import defaults_in_force
     from webhook.policy.releases import DEFAULT_RELEASE, RELEASES, Release
 
@@ -66,7 +65,6 @@ __all__ = [
     "Reference",
     "Release",
     "Rule",
-    "SchemaSource",
     "Source",
     "Target",
     "TooManyError",
@@ -77,7 +75,6 @@ __all__ = [
     "compile_policy",
     "defaults_in_force",
     "is_above",
-    "json_schema",
     "node_at",
     "parse_policy",
     "trusted_policy",
@@ -88,7 +85,6 @@ _LATER: Final = {
     **dict.fromkeys(("Dependence", "Open", "Place", "Rule"), "dependence"),
     **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy", "trusted_policy"), "document"),
     **dict.fromkeys(("Inputs", "node_at"), "environments"),
-    **dict.fromkeys(("SchemaSource", "json_schema"), "jsonschema"),
     "defaults_in_force": "order",
     **dict.fromkeys(("DEFAULT_RELEASE", "RELEASES", "Release"), "releases"),
 }

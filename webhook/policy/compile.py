@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from graphlib import CycleError
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +14,16 @@ from webhook.cel.types import BOOL, DYN, STRING, Type
 from webhook.ground.fieldpath import field_path
 from webhook.kubernetes import DECLARED
 from webhook.manifests.documents import Document
-from webhook.policy.environments import Environments, Inputs, Schema, child_of, node_at, unreadable, with_stored_type
+from webhook.policy.environments import (
+    Environments,
+    Inputs,
+    Schema,
+    child_of,
+    has_open_field,
+    node_at,
+    unreadable,
+    with_stored_type,
+)
 from webhook.policy.expression import Expression
 from webhook.policy.order import in_order
 from webhook.policy.path import MISSING, Path
@@ -27,6 +37,7 @@ from webhook.policy.templates import At, Compile, Templates, of_facts, paths_of
 if TYPE_CHECKING:
     from webhook.policy.document import Child, Default, PolicyDocument, Validation, Variable
 
+_UNDEFINED: Final = re.compile(r"undefined field '([^']+)'")
 _MIXED: Final = "expected type 'dyn' but found"
 _DYNAMIC: Final = "what is read of oldObject has no type: write dyn(…) around each item of the list"
 
@@ -310,8 +321,7 @@ class _Compiler:
         except CompileFailure as failure:
             for issue in failure.issues:
                 place = f" (line {issue.line}, column {issue.column + 1} of the expression)" if issue.line > 0 else ""
-                dynamic = f"; {_DYNAMIC}" if STORED in source and _MIXED in issue.message else ""
-                self._problem(at, f"{issue.message}{place}{dynamic}")
+                self._problem(at, f"{issue.message}{place}{self._remedy(issue.message, source)}")
             return None
         reads = _selected(checked.expr)
         variables: dict[str, None] = {}
@@ -323,6 +333,15 @@ class _Compiler:
             facts |= needed.facts
         local = program.variables <= {"self", "oldSelf"}
         return Expression(program, tuple(variables), frozenset(facts), named, local)
+
+    def _remedy(self, message: str, source: str) -> str:
+        """What to do about a failure whose own text does not say why."""
+        if STORED in source and _MIXED in message:
+            return f"; {_DYNAMIC}"
+        undefined = _UNDEFINED.match(message)
+        if undefined is not None and has_open_field(self.environments.schema, undefined[1]):
+            return "; the definition does not say what is in it: give it a type there, or do without the rule"
+        return ""
 
     def _schema_at(self, path: Path, at: tuple[str | int, ...]) -> Schema | None:
         """The schema of the node at a path, or None (and a problem) if the node does not exist."""

@@ -177,7 +177,7 @@ class Default:
 
     def __post_init__(self) -> None:
         if not Path.parse(self.path).single:
-            raise ValueError("a default sets one leaf: remove [*] from its path")
+            raise ValueError("a default sets one leaf, and never the items of a list: use a path without [*]")
         if (self.value is None) == (self.valueFrom is None):
             raise ValueError("set either value or valueFrom")
 

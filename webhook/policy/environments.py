@@ -156,7 +156,20 @@ def child_of(node: Schema, key: str) -> Schema | None:
     return children if isinstance(children, Mapping) else None
 
 
+_BELOW: Final = ("items", "additionalProperties")
 _ALLOWED: Final = frozenset({"_==_", "_!=_", "size"})
+
+
+def has_open_field(schema: Schema, name: str) -> bool:
+    """Whether a schema has a field of this name without a type, which no expression can read."""
+    nodes = [schema]
+    while nodes:
+        node = nodes.pop()
+        below = node.get("properties") or {}
+        if isinstance(child := below.get(name), Mapping) and is_unstated(child):
+            return True
+        nodes += [*below.values(), *(node[key] for key in _BELOW if isinstance(node.get(key), Mapping))]
+    return False
 
 
 def is_unstated(node: Schema) -> bool:

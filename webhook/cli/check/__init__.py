@@ -109,9 +109,10 @@ def run(options: argparse.Namespace) -> int:
         add_moved(report, outcomes, options, ignored)
     failing = FAILING[options.fail_on or "error"]
     _print(report, options, failing)
-    text.summary(report, quiet=options.quiet)
-    for chart in outcomes.given.charts:
-        say(f"{chart}: Helm chart: pipe `helm template {chart}` into `modelgate check -`", sys.stderr)
+    text.summary(report, quiet=options.quiet, verbose=options.verbose)
+    if charts := outcomes.given.charts:
+        more = f" and {len(charts) - 1} more Helm charts" if len(charts) > 1 else ": Helm chart"
+        say(f"{charts[0]}{more}: pipe `helm template {charts[0]}` into `modelgate check -`", sys.stderr)
     _require(report, options)
     found = {found.severity for _, found in report.findings()} | ({Severity.WARNING} if outcomes.unsure else set())
     return FINDINGS if found & {*failing} else GOOD

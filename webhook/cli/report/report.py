@@ -11,11 +11,14 @@ from typing import Final
 from webhook.admission.errors import Problem
 from webhook.catalog import built_in
 from webhook.library.findings import Finding, Severity
+from webhook.library.kinds import NOT_KNOWN
 from webhook.library.rulings import JudgedAs, Moved
 from webhook.library.verdict import Result, Verdict
 
 _SHOWN: Final = 5
 """Policies that are named in a note."""
+_LISTED: Final = 5
+"""Kinds of objects that are not checked, by which a brief summary names them."""
 
 
 @dataclass(slots=True)
@@ -57,8 +60,10 @@ class Report:
         """How many objects have a warning."""
         return sum(any(found.severity is Severity.WARNING for found in each.findings) for each in self.objects)
 
-    def notes(self) -> Iterator[Problem]:
-        """What is not judged: a sentence for each reason, with counts, and the first place."""
+    def notes(self, *, brief: bool = False) -> Iterator[Problem]:
+        """What is not judged: a sentence for each reason, with counts, and the first place. ``brief``: objects of many
+        kinds that are not known are only counted.
+        """
         reasons: dict[str, list[Verdict]] = {}
         for each in self.objects:
             if each.result is Result.SKIPPED:
@@ -66,6 +71,8 @@ class Report:
         for reason, objects in sorted(reasons.items()):
             kinds = Counter(f"{each.document.value['apiVersion']} {each.document.value['kind']}" for each in objects)
             named = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+            if brief and len(kinds) > _LISTED and reason == NOT_KNOWN:
+                named = f"{len(objects):,} objects of {len(kinds)} kinds (-v lists them)"
             yield Problem(f"{objects[0].source}:{objects[0].line}", "", f"not checked: {named}: {reason}")
         yield from self.unjudged
         for moved in self.moved:

@@ -107,7 +107,7 @@ def _changes(each: Verdict, style: Style) -> Iterator[str]:
         yield f"  {style.paint(colour, f'{sign} {change.path}{value}')}  {style.paint('dim', f'# {reason}')}"
 
 
-def summary(report: Report, *, quiet: bool) -> None:
+def summary(report: Report, *, quiet: bool, verbose: bool = False) -> None:
     """What was done, on standard error, so that pipes hold findings only."""
     file = sys.stderr
     if quiet:
@@ -123,7 +123,7 @@ def summary(report: Report, *, quiet: bool) -> None:
     if report.ignored:
         counts.append(f"{report.ignored} warnings ignored")
     print(", ".join(counts), file=file)
-    for note in (*report.notes(), *report.judgements()):
+    for note in (*report.notes(brief=not verbose), *report.judgements()):
         say(note.message, file)
     rules = [found for _, found in report.findings() if found.is_rule]
     first = next((found.code for found in sorted(rules, key=lambda each: each.severity is not Severity.ERROR)), "")

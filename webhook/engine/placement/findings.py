@@ -11,14 +11,14 @@ from typing import Any, Final, NamedTuple
 
 from webhook.admission import Cause, Warn, cut_end
 from webhook.catalog import KnownKind
-from webhook.cluster import ClusterView
+from webhook.cluster import ClusterView, NotedView
 from webhook.engine.findings import MESSAGE, Findings
 from webhook.engine.placement.memory import There, memory_there, verdict
 from webhook.engine.placement.nodes import Nodes, is_queued, nodes_of, why_tainted, why_unfit
 from webhook.engine.placement.refused import refusals
-from webhook.engine.placement.seen import FITTING, NotedView
 from webhook.engine.placement.surroundings import PodSurroundings
 from webhook.engine.review import ObjectReview, Subject
+from webhook.engine.seen import Judgements, json_of
 from webhook.facts import GpuLoad, ServedPod, Workload
 from webhook.facts.nodes import mapping, namespace_of
 from webhook.facts.settings import Settings
@@ -49,6 +49,10 @@ class JudgedFit(NamedTuple):
     memory: Sequence[There | None]
 
 
+JUDGED: Final = Judgements()
+"""Objects of this process that fit."""
+
+
 def fit_findings(subject: Subject) -> Findings | None:
     """The findings of an object; None without any.
 
@@ -75,14 +79,15 @@ def _faults_of(review: ObjectReview, obj: dict[str, Any]) -> Sequence[FitFault]:
     kind, options = review.kind, review.options
     if kind.fit is None or not options.references or not options.settings.fit:
         return ()
-    key = FITTING.key(kind, obj, options.settings)
-    if key is None or FITTING.has(key, review.view):
+    metadata, same = obj["metadata"], (kind, options.settings)
+    key = json_of(metadata.get("namespace"), metadata.get("labels"), metadata.get("annotations"), obj.get("spec"))
+    if JUDGED.note(key, review.view, *same) is not None:
         return ()
     noted = NotedView(review.view)
     judged = judged_of(review._replace(view=noted), obj)
     faults = () if judged is None else tuple(dict.fromkeys(faults_of(judged, is_complete=options.complete)))
     if not faults:
-        FITTING.add(key, kind, options.settings, noted.reads)
+        JUDGED.add(key, noted.notes, kind, *same)
     return faults
 
 

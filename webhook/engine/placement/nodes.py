@@ -73,7 +73,7 @@ def nodes_of(pod: ServedPod, around: PodSurroundings) -> Nodes:
     """The nodes of the view for a pod, whether the cluster is elastic or not."""
     spec = pod.spec
     if silent := _silence(pod, around):
-        return Nodes(silent)
+        return Nodes(silent, needs_of(spec))
     if name := text(spec, "runtimeClassName"):
         spec = with_class(spec, around.runtime_class(name) or {})
     needs = needs_of(spec)

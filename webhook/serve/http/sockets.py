@@ -38,6 +38,6 @@ def bound(config: uvicorn.Config) -> socket.socket:
     try:
         sock = socket.create_server(("", config.port), family=family, backlog=config.backlog, dualstack_ipv6=dual)
     except OSError as error:
-        log.error("port %d cannot be listened on: %s", config.port, error)  # noqa: TRY400 - it is no fault of the code
+        log.error("port %d cannot be listened on: %s", config.port, error)  # noqa: TRY400 - a traceback says nothing
         raise SystemExit(_FAILURE) from None
     return sock

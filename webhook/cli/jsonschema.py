@@ -14,8 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from webhook.admission import GroupVersionKind
 from webhook.cel.syntax import Call, Const, Expr, Ident, ListExpr, Select
-from webhook.policy.path import Path
-from webhook.policy.policy import Policy, Profile, ValidationRule
+from webhook.policy import Path, Policy, Profile, ValidationRule
 
 __all__ = ["SchemaSource", "json_schema"]
 

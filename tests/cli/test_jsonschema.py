@@ -14,9 +14,9 @@ from webhook.admission import GroupVersionKind
 from webhook.cel.syntax import parse
 from webhook.cli import main
 from webhook.cli.cases import MISSING, run, written
+from webhook.cli.jsonschema import SchemaSource, _stated, json_schema
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.policy import Profile
-from webhook.policy.jsonschema import SchemaSource, _stated, json_schema
 
 
 @cache
