@@ -140,7 +140,7 @@ MEANINGS: Final = {
     "migration": "What OME derives from the old field `predictor`: engine, model and runtime.",
     "model": "The model that the service names: whether it exists, of which kind, and whether it is disabled.",
     "output": "How the address of the output reads.",
-    "pods": "The pods of the runtime by component, each with what it is merged from.",
+    "pods": "The pods of a service that uses the runtime and writes nothing but its model.",
     "predictorUsed": "Whether the service uses the old field `predictor`.",
     "query": "Which bracket or quote of the PromQL query has no other one; empty if all are paired.",
     "renamed": "Fields with the names that other releases give them, and their names in this one.",
