@@ -18,7 +18,7 @@ from tools.site.pages import ROOT, command_line
 from webhook.catalog import load
 from webhook.cli import COMMANDS
 from webhook.cli import main as modelgate
-from webhook.cli.report.codes import KUBERNETES, retired
+from webhook.cli.report.codes import FIT, KUBERNETES, retired
 
 
 class Links(HTMLParser):
@@ -56,9 +56,10 @@ def pages(site):
 def test_every_code_has_a_page(site):
     codes = load().codes()
     assert len(codes) > 300
-    named = {*codes, *KUBERNETES, *retired()}
+    named = {*codes, *KUBERNETES, *FIT, *retired()}
     assert {each.stem.upper() for each in (site / "codes").glob("*.html")} - {"INDEX"} == named
     assert "retired" in (site / "codes" / "om371.html").read_text()
+    assert "../fit.html" in Links((site / "codes" / "kf001.html").read_text()).targets
 
 
 def test_the_page_of_a_code_shows_its_effect_its_message_and_both_objects_with_the_line_that_differs(site):
@@ -87,7 +88,7 @@ def test_the_list_of_codes_tells_each_with_its_effect_below_its_api_and_kind(sit
     rows = {
         re.search(r">(\w+)</a>", row)[1]: row for row in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL) if "<a" in row
     }
-    assert rows.keys() == {*load().codes(), *KUBERNETES, *retired()}
+    assert rows.keys() == {*load().codes(), *KUBERNETES, *FIT, *retired()}
     told = [code for code in load().codes() if "mg-badge" not in rows[code] or len(text_of(rows[code])) < 40]
     assert told == []
     assert "PVC source must include a file path" in rows["LK205"]

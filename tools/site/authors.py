@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, cast, get_args, get_origin, get_type_hints
 
@@ -133,11 +134,13 @@ MEANINGS: Final = {
     "gpus": "Whether no node has the GPU that is asked for, and which GPUs the nodes have.",
     "image": "The image that the template names: whether it exists, which is like it, whether a token is missing.",
     "shards": "The first missing shards beside the one file that is downloaded.",
+    "made": "The parts of what OME makes of the service: its components with their pods, and what leads to them.",
     "misspelt": "Keys of annotations that OME does not read, and the similar ones that it reads.",
     "layerSplit": "Which of the layer ranges overlap, and which layers no range has.",
     "migration": "What OME derives from the old field `predictor`: engine, model and runtime.",
     "model": "The model that the service names: whether it exists, of which kind, and whether it is disabled.",
     "output": "How the address of the output reads.",
+    "pods": "The pods of a service that uses the runtime and writes nothing but its model.",
     "predictorUsed": "Whether the service uses the old field `predictor`.",
     "query": "Which bracket or quote of the PromQL query has no other one; empty if all are paired.",
     "renamed": "Fields with the names that other releases give them, and their names in this one.",
@@ -162,9 +165,10 @@ MEANINGS: Final = {
 
 def meaning(name: str, fact: Fact) -> str:
     """What a fact says, in a sentence or two."""
-    text = inspect.getdoc(inspect.unwrap(fact.compute)) or ""
-    documented = text and not text.startswith("partial(")
-    return _code_names(text.partition("\n\n")[0]) if documented else MEANINGS[name]
+    if name in MEANINGS and isinstance(fact.compute, partial):
+        return MEANINGS[name]
+    text = inspect.getdoc(inspect.unwrap(getattr(fact.compute, "func", fact.compute)))
+    return _code_names(text.partition("\n\n")[0]) if text else MEANINGS[name]
 
 
 def _fact(kind: Kind, name: str, fact: Fact) -> Iterator[str]:

@@ -8,6 +8,7 @@ from html import escape
 from typing import Any, Final
 
 from tools.site.told import Told, badge, plain
+from webhook.cli.report.codes import FIT
 from webhook.cli.rule import Shown, without_rule, yaml_of
 from webhook.policy import DefaultRule
 
@@ -20,7 +21,8 @@ _NEIGHBOURS: Final = 8
 def rule_pages(pages: Mapping[str, Sequence[Told]]) -> Iterator[tuple[str, str]]:
     """The name and the text of each page, of the forms that each code has."""
     for code, (head, _, *lines) in without_rule().items():
-        yield f"codes/{code.lower()}.md", f"# {plain(head)}\n\n{plain(' '.join(lines))}\n\n{_PODS}\n"
+        more = _FIT if code in FIT else _PODS
+        yield f"codes/{code.lower()}.md", f"# {plain(head)}\n\n{plain(' '.join(lines))}\n\n{more}\n"
     about = {code: _about(forms[0]) for code, forms in pages.items()}
     for code, forms in pages.items():
         head = f"{_WIDE}# {code}: {forms[0].field}\n"
@@ -29,6 +31,7 @@ def rule_pages(pages: Mapping[str, Sequence[Told]]) -> Iterator[tuple[str, str]]
 
 
 _PODS: Final = "[Pods](../pods.md) has every field that Kubernetes' own rules are about. [All codes](index.md)."
+_FIT: Final = "[Does it fit?](../fit.md) tells what is compared with what. [All codes](index.md)."
 
 
 def _form(told: Told, *, several: bool) -> Iterator[str]:

@@ -231,9 +231,9 @@ def _rank(
 
 
 def _has(written: Any, value: Any) -> bool:
-    """Whether a value is what is written, or a key or a value of a map that is."""
+    """Whether a value is what is written, or a key or a value of a map that is; of a whole float, the integer is."""
     if value is MISSING or written is MISSING:
         return False
     if isinstance(written, Mapping):
         return isinstance(value, str) and (value in written or value in written.values())
-    return str(written) == str(value)
+    return str(int(written) if isinstance(written, float) and written.is_integer() else written) == str(value)

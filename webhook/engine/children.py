@@ -315,7 +315,7 @@ class _Judge:
             if not origin.field and not child.rule.object.source(child.frame, tuple(place)).paths:
                 text = f"the description of the {child.rule.kind} is wrong, at {field_path(place)}: {fault.text}"
                 yield ChildFault(FAILED, "", error.type, text)
-            if not origin.field or _is_of_volume(error, made, place):
+            if not origin.field or _is_of_volume(error, made, place) or self._is_own_namespace(error, place):
                 continue
             may_be_given = error.type == _ABSENT and len(field_keys(origin.rest)) == 1
             if origin.rest and not may_be_given and (_unplaced(error.field), error.body()) in alone():
@@ -325,6 +325,10 @@ class _Judge:
             text = _line(fault.text, _where(child, origin, place), f"; {becomes}", beside)
             lacks = origin.rest if may_be_given else ""
             yield ChildFault(code, origin.field, error.type, text, origin.reads, beside, lacks)
+
+    def _is_own_namespace(self, error: FieldError, place: Sequence[str | int]) -> bool:
+        """Whether it is about the namespace of the object, which is refused with it."""
+        return [*place] == ["metadata", "namespace"] and error.bad_value == namespace_of(self._scope.object)
 
     def _warnings(self, child: children.Child, made: dict[str, Any]) -> Iterator[ChildFault]:
         budget, alone = self._review.budget, None

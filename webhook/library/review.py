@@ -13,7 +13,7 @@ from webhook.admission.errors import Fault
 from webhook.catalog import Catalog, KnownKind
 from webhook.children import Child
 from webhook.cluster import ClusterView
-from webhook.engine import Options
+from webhook.engine import KUBERNETES_CODES, Options
 from webhook.ground.budget import SpentError
 from webhook.ground.fieldpath import field_path
 from webhook.library.apiserver import (
@@ -275,7 +275,8 @@ def decide(
         validation = engine.validate(replace(request, object=obj), loaded, view, options)
     said = {cause.field for cause in metadata}
     causes += [each for each in validation.causes if each not in causes and not (each.code and each.field in said)]
-    found = replace(validation, causes=tuple(causes), warnings=(*received.warnings, *validation.warnings))
+    warnings = [each for each in validation.warnings if not (each.field in said and each.code in KUBERNETES_CODES)]
+    found = replace(validation, causes=tuple(causes), warnings=(*received.warnings, *warnings))
     return Decided(request, mutation, found)
 
 

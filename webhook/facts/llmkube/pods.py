@@ -29,7 +29,10 @@ _OF_OPERATOR: Final = ("model-storage", "model-source", "host-model", "custom-ca
 
 
 def _pod(service: dict[str, Any], view: ClusterView, settings: Settings, *, since: int) -> dict[str, Any]:
-    """The parts of the pods of a service. A Model that is not in view counts as one of a single file."""
+    """The parts of the pods of a service, by the release 0.9.x whose number ends the name, or by the newest.
+
+    A Model that is not in view counts as one of a single file.
+    """
     model, spec = _named(service, view, "modelRef"), mapping(service, "spec")
     storage, wants_cache = Storage(), since < 15 or _wants_cache(spec)
     if (text(spec, "runtime") or "llamacpp") in _STAGED and spec.get("skipModelInit") is not True:
@@ -118,7 +121,7 @@ def _download(download: Download) -> dict[str, Any]:
 
 
 def _prefetch(model: dict[str, Any], _: ClusterView, *, since: int) -> dict[str, Any]:
-    """The parts of the pod that fills the cache before any service asks for the model."""
+    """The parts of the pod that fills the cache before any service asks for the model; the name is as of ``pod``."""
     stage = stage_of(model, namespace_of(model), since, cache_key(text(model, "spec", "source")))
     return _shown(storage_of(stage, None, (stage.path, "")), model)
 
