@@ -391,7 +391,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
             configurable=True,
         ),
         "refusal": Fact(_refusal, STRING, configurable=True),
-        "made": Fact(_made, MADE, configurable=True, remembered=True),
+        "made": Fact(_made, MADE, configurable=True, sparse=True, remembered=True),
         "weights": Fact(_weights, fields(missing=STRINGS, other=STRINGS, disabled=STRINGS)),
         "misspelt": Fact(lambda obj, _: misspelt(obj), {"type": "object", "additionalProperties": STRING}),
         "withoutReplicas": Fact(_without_replicas, STRINGS),
