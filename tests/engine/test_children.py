@@ -9,6 +9,7 @@ import yaml
 from modelgate import Gate
 from tests.crds import crd, spec_schema
 from webhook.cluster import Kind, MemoryView, NotedView
+from webhook.engine.children import ChildFault
 
 STRING, LABELS = {"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}
 ENV = {"type": "array", "items": {"type": "object", "properties": {"name": STRING, "value": STRING}}}
@@ -146,6 +147,21 @@ def test_strict_refuses_and_spares_what_the_stored_object_had(folder: Path) -> N
     assert gate.check(server(claim=True, size="1Gi", few=0)).allowed, "a fault of a description refuses nothing"
 
 
+def test_a_fault_is_that_of_the_stored_object_also_beside_other_fields() -> None:
+    text, beside = "Required value; the claim is refused", " (see also metadata.labels)"
+    fault = ChildFault("KC004", "spec.claims[1].size", "FieldValueRequired", text)
+    assert fault._replace(text=text + beside, beside=beside, field="spec.claims[0].size").unplaced() == fault.unplaced()
+    assert fault._replace(text=f"{text}!").unplaced() != fault.unplaced()
+
+
+def test_rules_of_a_definition_that_did_not_run_are_no_fault_of_a_child(tmp_path: Path) -> None:
+    (tmp_path / "acme" / "crds").mkdir(parents=True)
+    (tmp_path / "acme" / "crds" / "servers.yaml").write_text(yaml.safe_dump(SERVER))
+    (tmp_path / "acme" / "servers.children.yaml").write_text(ROUTED)
+    (finding,) = Gate(policies=[tmp_path / "acme"]).check(server(claim=True)).findings
+    assert (finding.code, finding.field) == ("KC003", "spec.image")
+
+
 def test_what_was_right_is_judged_again_where_something_that_is_read_changes(gate: Gate) -> None:
     assert told(gate, server(few=1, many=2)) == []
     assert told(gate, server(few=1, many=2)) == []
@@ -164,6 +180,23 @@ def test_an_object_is_judged_again_where_another_one_that_a_fact_has_read_change
     assert not view.notes.is_same_in(MemoryView([one]))
     assert not view.notes.is_same_in(MemoryView([one, other, {**one, "metadata": {"name": "c"}}]))
 
+
+ROUTED = """\
+apiVersion: modelgate.dev/v1alpha1
+kind: Policy
+metadata: {name: servers}
+spec:
+  target: {group: acme.example.com, versions: [v1], kind: Server}
+  children:
+  - name: route
+    when: object.spec.?claim.orValue(false)
+    becomes: the HTTPRoute is refused
+    object:
+      apiVersion: gateway.networking.k8s.io/v1
+      kind: HTTPRoute
+      metadata: {name: "${object.metadata.name}"}
+      spec: {parentRefs: [{name: "${object.spec.?image}"}]}
+"""
 
 COPIED = """\
 apiVersion: modelgate.dev/v1alpha1

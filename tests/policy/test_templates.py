@@ -137,6 +137,16 @@ def test_each_place_tells_where_it_comes_from(place: tuple[Any, ...], paths: set
     assert (set(source.paths), source.exact) == (paths, exact)
 
 
+def test_what_a_merged_map_lacks_comes_from_the_node_that_could_have_it() -> None:
+    body = '      data: {$all: "${facts.known.any}", $over: spec.hardware, own: "${object.metadata.name}"}\n'
+    _, (rule, frame) = made(body)
+    for key in ("deep", "absent"):
+        source = rule.object.source(frame, ("data", key))
+        assert source.over is not None
+        assert (source.over.at, source.below) == (("spec", "hardware"), (key,))
+    assert rule.object.source(frame, ("data", "own")).over is None
+
+
 def test_a_child_may_be_made_for_each_item() -> None:
     head = CHILD.replace("becomes", "each: spec.files\n    when: self != 'b'\n    becomes")
     policy = compiled(f"{head}      data: {{x: '${{self}}'}}\n")
