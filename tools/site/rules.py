@@ -8,8 +8,8 @@ from html import escape
 from typing import Any, Final
 
 from tools.site.told import Told, badge, plain
-from webhook.cli.report.codes import FIT
 from webhook.cli.rule import Shown, without_rule, yaml_of
+from webhook.engine import FIT_CODES
 from webhook.policy import DefaultRule
 
 _WIDE: Final = "---\nhide: [navigation, toc]\n---\n\n"
@@ -21,7 +21,7 @@ _NEIGHBOURS: Final = 8
 def rule_pages(pages: Mapping[str, Sequence[Told]]) -> Iterator[tuple[str, str]]:
     """The name and the text of each page, of the forms that each code has."""
     for code, (head, _, *lines) in without_rule().items():
-        more = _FIT if code in FIT else _PODS
+        more = _FIT if code in FIT_CODES else _PODS
         yield f"codes/{code.lower()}.md", f"# {plain(head)}\n\n{plain(' '.join(lines))}\n\n{more}\n"
     about = {code: _about(forms[0]) for code, forms in pages.items()}
     for code, forms in pages.items():

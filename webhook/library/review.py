@@ -275,7 +275,7 @@ def decide(
         validation = engine.validate(replace(request, object=obj), loaded, view, options)
     said = {cause.field for cause in metadata}
     causes += [each for each in validation.causes if each not in causes and not (each.code and each.field in said)]
-    warnings = [each for each in validation.warnings if not (each.field in said and each.code in KUBERNETES_CODES)]
+    warnings = [warn for warn in validation.warnings if not (warn.field in said and warn.code in KUBERNETES_CODES)]
     found = replace(validation, causes=tuple(causes), warnings=(*received.warnings, *warnings))
     return Decided(request, mutation, found)
 
