@@ -52,7 +52,8 @@ class Catalog:
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        text = f"{self.rules}\0{replace(self.settings, releases=())!r}"
+        decisive = replace(self.settings, releases=(), fit=DEFAULT_SETTINGS.fit, nodes=DEFAULT_SETTINGS.nodes)
+        text = f"{self.rules}\0{decisive!r}"  # what is said of nodes is no part of what is admitted
         object.__setattr__(self, "digest", hashlib.sha256(text.encode()).hexdigest()[:16])
 
     def codes(self) -> frozenset[str]:
