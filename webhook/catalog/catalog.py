@@ -53,7 +53,7 @@ class Catalog:
 
     def __post_init__(self) -> None:
         decisive = replace(self.settings, releases=(), fit=DEFAULT_SETTINGS.fit, nodes=DEFAULT_SETTINGS.nodes)
-        text = f"{self.rules}\0{decisive!r}"  # what is said of nodes is no part of what is admitted
+        text = f"{self.rules}\0{decisive!r}"  # what is said of nodes decides nothing that is stored
         object.__setattr__(self, "digest", hashlib.sha256(text.encode()).hexdigest()[:16])
 
     def codes(self) -> frozenset[str]:
