@@ -154,7 +154,7 @@ def test_a_fault_is_that_of_the_stored_object_also_beside_other_fields() -> None
     assert fault._replace(text=f"{text}!").unplaced() != fault.unplaced()
 
 
-def test_rules_of_a_definition_that_did_not_run_are_no_fault_of_a_child(tmp_path: Path) -> None:
+def test_rules_of_a_definition_that_did_not_run_say_nothing_of_a_child(tmp_path: Path) -> None:
     (tmp_path / "acme" / "crds").mkdir(parents=True)
     (tmp_path / "acme" / "crds" / "servers.yaml").write_text(yaml.safe_dump(SERVER))
     (tmp_path / "acme" / "servers.children.yaml").write_text(ROUTED)
