@@ -74,7 +74,8 @@ def test_an_object_gets_the_verdict_of_the_api_server(name: str, client: Client)
         compared += 1
         refusals += not reply.accepted
         theirs = {cause["field"] for cause in (reply.body.get("details") or {}).get("causes", [])}
-        if reply.accepted == bool(ours) or not theirs <= ours:
+        told = {field for field in theirs if any(f"{each}.".startswith(f"{field}.") for each in ours)}
+        if reply.accepted == bool(ours) or theirs != told:  # one cause is one line: not again at what is around it
             differences.append((obj.get("spec"), reply.code, reply.body.get("message"), sorted(ours)))
     assert not differences, json.dumps(differences[:3], indent=1)
     assert compared > CHANGES / 2
