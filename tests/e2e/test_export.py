@@ -29,7 +29,7 @@ from tests.shared import ROOT, SHARED
 from webhook.admission.stamp import UNSTAMPED
 from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import run as run_case
-from webhook.engine import POD_CODES
+from webhook.engine import KUBERNETES_CODES
 from webhook.engine.filling.defaulting import QUANTITY
 from webhook.library.apiserver import read_definitions
 from webhook.manifests import documents
@@ -158,7 +158,7 @@ def compare(asked: Question, ours: Reply, native: Reply) -> Any:
     """What is the same in both answers; or both of them; or nothing, where the gate's own rules had a say."""
     if asked.old and ours.accepted and not native.accepted and is_tolerated(ours.body):
         return None  # only the stamp tells what was filled in just now from what the user changed
-    gates = {*left_out(asked.known.policy), *POD_CODES}
+    gates = {*left_out(asked.known.policy), *KUBERNETES_CODES}
     refused_for = codes(ours.body.get("message", ""))
     if refused_for and refused_for <= gates:
         return None
