@@ -324,7 +324,7 @@ def test_a_comment_for_a_pull_request_holds_texts_of_manifests_as_code(tree: Pat
     assert lines[0].startswith("### what if LLMKube 0.9.5 (the documented release) → LLMKube 0.9.19: ")
     table = [line for line in lines if line.startswith("| ")]
     assert {line.count("|") for line in table} == {6}
-    assert sum(line.startswith("- `") for line in lines) == 10
+    assert sum(line.startswith("- `") for line in lines) == 9
     for line in (line for line in lines if "@all" in line):
         assert all("@all" not in outside and "<b>" not in outside for outside in line.split("`")[::2])
 

@@ -303,9 +303,9 @@ def _of_api_server(cause: Cause, nameless: set[str]) -> tuple[str, str]:
 def _worded(field: str, message: str) -> tuple[str, str]:
     """A cause as it is compared."""
     owners = field.startswith("metadata.ownerReferences") and "unknown field" not in message
-    if field.startswith("metadata.") and not owners:  # `check` says what to write instead, in words of its own
-        return field, ""
-    return ("metadata.ownerReferences", "") if owners else (field, message)
+    if field.startswith("metadata.") and "unknown field" not in message:
+        return ("metadata.ownerReferences" if owners else field), ""  # `check` says what to write, in words of its own
+    return field, message
 
 
 def _unknown(message: str) -> list[str]:

@@ -203,7 +203,8 @@ def test_a_template_is_not_nested_without_end() -> None:
 def test_what_is_computed_of_the_items_of_a_fact_can_be_stored() -> None:
     environment = Environments(Inputs(MODEL.schema, FACTS)).of_item(("known", "items"))
     program = environment.program(environment.check("self.name + '-data'"), name="of the test")
-    again = pickling.loaded(pickling.dumped(program, {}), {})
+    shared = {"schema": MODEL.schema}  # which other tests have given functions that are not stored
+    again = pickling.loaded(pickling.dumped(program, shared), shared)
     assert again.evaluate({"self": {"name": "a"}}) == "a-data"
     assert again.tree()
     read_only = pickling.loaded(pickling.dumped(MappingProxyType({"a": 1}), {}), {})
