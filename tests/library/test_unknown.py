@@ -15,7 +15,7 @@ from webhook import catalog
 from webhook.catalog import KnownKind
 from webhook.cli.cases import Case, written
 from webhook.cluster import MemoryView
-from webhook.engine import Options
+from webhook.engine import CHILD_CODES, Options
 from webhook.ground.fieldpath import field_keys
 from webhook.library.review import ReviewedManifest, Stored, review
 from webhook.library.unknown import Substitutions, World, prepared, unknown_in
@@ -94,14 +94,23 @@ def _cause(label: str, message: str) -> str:
 
 
 def holds(found: set[tuple[str, str, str]], whole: set[tuple[str, str, str]]) -> bool:
-    """Whether all that was found is said of the whole, too, where "${UNKNOWN}" in a message is the value."""
+    """Whether all that was found is said of the whole, too, where "${UNKNOWN}" in a message is the value.
+
+    What Kubernetes says of a part of a pod, it says of the first child that has the part.
+    """
     return all(
         any(
-            (field, label) == (other_field, other_label) and re.fullmatch(_pattern(message), other, re.DOTALL)
+            field == other_field and _is_same(label, message, other_label, other)
             for other_field, other_label, other in whole
         )
         for field, label, message in found
     )
+
+
+def _is_same(label: str, message: str, other_label: str, other: str) -> bool:
+    if label == "KP001" and other_label in CHILD_CODES:
+        return other.startswith(message)
+    return label == other_label and re.fullmatch(_pattern(message), other, re.DOTALL) is not None
 
 
 def _pattern(message: str) -> str:
