@@ -19,6 +19,9 @@ from webhook.ground.fieldpath import field_keys
 from webhook.kubernetes.shown import cut
 from webhook.schema.fielderror import OMIT, FieldError
 
+_TEXT: Final = Path(__file__).with_name("remedies.json").read_text(encoding="utf-8")
+"""Read with the module: a server must not read a file for a review."""
+
 LINE: Final = 250
 """Characters of a finding: what a reader takes in at once, and what the API server keeps of a warning."""
 _VALUE: Final = 60
@@ -168,7 +171,7 @@ def _rows() -> tuple[_Row, ...]:
 
 
 def _read() -> Iterator[_Row]:
-    text = Path(__file__).with_name("remedies.json").read_text(encoding="utf-8")
+    text = _TEXT
     for pattern, words, remedy, *is_enough in json.loads(text):
         prefix = _PREFIX.match(pattern)
         start = re.sub(r"\\(.)", r"\1", prefix[0]) if prefix and "|" not in pattern else ""
