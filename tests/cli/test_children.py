@@ -9,7 +9,7 @@ import yaml
 
 from modelgate import Gate
 from tests.cli.test_formats import SCHEMA
-from tests.engine.test_children import CHILDREN, SERVER
+from tests.engine.test_children import pack_at
 from tests.test_plain_texts import EVIL, raw
 from webhook.cli import main
 
@@ -28,11 +28,7 @@ spec:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("packs") / "acme"
-    (folder / "crds").mkdir(parents=True)
-    (folder / "crds" / "servers.yaml").write_text(yaml.safe_dump(SERVER))
-    (folder / "servers.children.yaml").write_text(CHILDREN)
-    return folder
+    return pack_at(tmp_path_factory.mktemp("packs"))
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from tests.cli.test_packs import CRD
 from tests.cli.test_packs import PACK as A_PACK
 from tests.cli.test_references import POLICY as REFERENCES
 from tests.cli.test_references import pack_at
+from tests.files import written
 from webhook.cli import main
 
 Capture = pytest.CaptureFixture[str]
@@ -69,17 +70,11 @@ cases:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    pack = tmp_path / "acme"
-    (pack / "crds").mkdir(parents=True)
-    (pack / "cases").mkdir()
     crd = yaml.safe_load(yaml.safe_dump(CRD))
     spec = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
     spec["properties"] |= {"colour": {"type": "string"}, "most": {"type": "integer"}}
-    (pack / "crds" / "widgets.yaml").write_text(yaml.safe_dump(crd))
-    (pack / "pack.yaml").write_text(PACK)
-    (pack / "widget.yaml").write_text(POLICY)
-    (pack / "cases" / "widget.yaml").write_text(CASES)
-    return pack
+    files = {"crds/widgets.yaml": crd, "pack.yaml": PACK, "widget.yaml": POLICY, "cases/widget.yaml": CASES}
+    return written(tmp_path / "acme", files)
 
 
 def checked(folder: Path, capsys: Capture) -> tuple[int, list[str]]:

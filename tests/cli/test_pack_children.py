@@ -8,6 +8,7 @@ import yaml
 
 from modelgate import Gate
 from tests.crds import crd, spec_schema
+from tests.files import written
 from webhook.cli import main
 
 PACK: dict[str, Any] = {
@@ -34,8 +35,6 @@ Capture = pytest.CaptureFixture[str]
 
 
 def checked(folder: Path, capsys: Capture, children: list[dict[str, Any]], cases: Any = CASES) -> list[str]:
-    (folder / "crds").mkdir(parents=True)
-    (folder / "cases").mkdir()
     server = crd("acme.example.com", "Server", spec_schema(size={"type": "string"}, replicas={"type": "integer"}))
     policy = {**PACK, "kind": "Policy", "spec": {"target": TARGET, "children": children}}
     target = {key: TARGET[key] for key in ("group", "kind")} | {"version": "v1"}
@@ -45,8 +44,7 @@ def checked(folder: Path, capsys: Capture, children: list[dict[str, Any]], cases
         "server.children.yaml": policy,
         "cases/server.yaml": {"apiVersion": PACK["apiVersion"], "kind": "Cases", "target": target, "cases": cases},
     }
-    for name, document in documents.items():
-        (folder / name).write_text(yaml.safe_dump(document, sort_keys=False))
+    written(folder, documents)
     capsys.readouterr()
     main(["pack", "check", str(folder)])
     return capsys.readouterr().out.splitlines()

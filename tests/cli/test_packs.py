@@ -10,6 +10,7 @@ import yaml
 
 from modelgate import CatalogError, Gate
 from tests.crds import crd, spec_schema
+from tests.files import written
 from webhook import catalog
 from webhook.catalog import POLICIES
 from webhook.cli import main
@@ -46,13 +47,8 @@ MODEL = (
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder of one API, and beside it manifests."""
-    pack = tmp_path / "packs" / "acme"
-    (pack / "crds").mkdir(parents=True)
-    (pack / "crds" / "widgets.yaml").write_text(yaml.safe_dump(CRD))
-    (pack / "widget.yaml").write_text(POLICY)
-    (pack / "pack.yaml").write_text(PACK % "")
-    (tmp_path / "objects.yaml").write_text(f"{WIDGET}---\n{MODEL}")
-    return tmp_path
+    written(tmp_path / "packs" / "acme", {"crds/widgets.yaml": CRD, "widget.yaml": POLICY, "pack.yaml": PACK % ""})
+    return written(tmp_path, {"objects.yaml": f"{WIDGET}---\n{MODEL}"})
 
 
 def run(capsys: Capture, *args: object) -> tuple[int, str]:

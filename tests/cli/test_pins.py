@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.strangers import commit, git
+from tests.files import written
 from tests.shared import ROOT
 from webhook.cli import main
 from webhook.cli.input.configuration import configured
@@ -70,13 +70,6 @@ def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return top
 
 
-def write(top: Path, files: Mapping[str, str]) -> None:
-    for name, text in files.items():
-        path = top / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-
 def run(capsys: Capture, *arguments: object) -> tuple[int, str, str]:
     code = main([*map(str, arguments)])
     said = capsys.readouterr()
@@ -100,7 +93,7 @@ def judged(path: str, commit: str | None = None) -> Outcomes:
 def test_objects_are_judged_by_the_release_and_the_settings_that_the_repository_pins(
     top: Path, capsys: Capture
 ) -> None:
-    write(top, {"llmkube/release.yaml": SOURCE % "0.9.19", "models/m.yaml": MODEL % "m", "models/s.yaml": SERVICE})
+    written(top, {"llmkube/release.yaml": SOURCE % "0.9.19", "models/m.yaml": MODEL % "m", "models/s.yaml": SERVICE})
     place = f"judged as of {NEWER} (llmkube/release.yaml:6)"
     for given in (".", "models", "models/m.yaml"):
         code, out, err = run(capsys, "check", given)
@@ -110,7 +103,7 @@ def test_objects_are_judged_by_the_release_and_the_settings_that_the_repository_
 
 
 def test_a_tree_without_pins_has_one_ruling_and_the_documented_release(top: Path, capsys: Capture) -> None:
-    write(top, {"models/m.yaml": MODEL % "m"})
+    written(top, {"models/m.yaml": MODEL % "m"})
     assert len(judged(".").judges.rulings.made) == 1
     code, out, err = run(capsys, "check", ".")
     assert (code, "LK327" in out, "prefetch is a field of LLMKube 0.9.11 and later" in out) == (1, True, True)
@@ -127,28 +120,28 @@ def test_a_flag_counts_before_the_configuration_that_before_a_pin_and_that_befor
         basis: dict[str, Any] = found["judgedAs"]
         return basis
 
-    write(top, {"m.yaml": MODEL % "m"})
+    written(top, {"m.yaml": MODEL % "m"})
     documented = {"release": OLDER, "by": "documented"}
     assert judged_as() == judged_as("--crds", definition) == documented
-    write(top, {"llmkube.yaml": SOURCE % "0.9.19"})
+    written(top, {"llmkube.yaml": SOURCE % "0.9.19"})
     pinned = {"release": NEWER, "by": "pin", "places": ["llmkube.yaml:6"]}
     assert judged_as() == judged_as("--crds", definition) == pinned
-    write(top, {".modelgate.yaml": 'releases: {llmkube: "0.9.13"}\n'})
+    written(top, {".modelgate.yaml": 'releases: {llmkube: "0.9.13"}\n'})
     assert judged_as() == {"release": "LLMKube 0.9.13", "by": "setting"}
     assert judged_as("--release", "llmkube=0.9.14") == {"release": "LLMKube 0.9.14", "by": "setting"}
 
 
 @pytest.mark.parametrize("command", ["check", "explain", "scan"])
 def test_pins_can_be_turned_off(command: str, top: Path, capsys: Capture) -> None:
-    write(top, {"llmkube.yaml": SOURCE % "0.9.19", "m.yaml": MODEL % "m"})
+    written(top, {"llmkube.yaml": SOURCE % "0.9.19", "m.yaml": MODEL % "m"})
     assert "0.9.19" in "".join(run(capsys, command, ".")[1:])
     assert "0.9.19" not in "".join(run(capsys, command, ".", "--no-pins")[1:])
-    write(top, {".modelgate.yaml": "pins: false\n"})
+    written(top, {".modelgate.yaml": "pins: false\n"})
     assert "0.9.19" not in "".join(run(capsys, command, ".")[1:])
 
 
 def test_each_environment_is_judged_by_its_own_release(top: Path, capsys: Capture) -> None:
-    write(top, ENVIRONMENTS)
+    written(top, ENVIRONMENTS)
     code, out, err = run(capsys, "check", ".")
     assert code == 1
     lines = [line for line in out.splitlines() if ": Model m: " in line]
@@ -165,7 +158,7 @@ def test_each_environment_is_judged_by_its_own_release(top: Path, capsys: Captur
 
 def test_objects_of_two_releases_see_each_other_each_as_its_own_release_stores_it(top: Path) -> None:
     other = SERVICE.replace("modelRef: m", "modelRef: prod")
-    write(top, {**ENVIRONMENTS, "prod/model.yaml": MODEL % "prod", "dev/s.yaml": other, "prod/s2.yaml": SERVICE})
+    written(top, {**ENVIRONMENTS, "prod/model.yaml": MODEL % "prod", "dev/s.yaml": other, "prod/s2.yaml": SERVICE})
     found = judged(".")
     for review in found.reviews:
         assert not any("is not among the files given" in each.message for each in review.validation.warnings)
@@ -174,7 +167,7 @@ def test_objects_of_two_releases_see_each_other_each_as_its_own_release_stores_i
 
 
 def test_of_two_objects_with_one_name_each_release_sees_its_own(top: Path) -> None:
-    write(top, ENVIRONMENTS)
+    written(top, ENVIRONMENTS)
     found = judged(".")
     for review in found.reviews:
         if review.reviewed:
@@ -184,7 +177,7 @@ def test_of_two_objects_with_one_name_each_release_sees_its_own(top: Path) -> No
 
 @pytest.mark.parametrize("output", ["text", "json", "sarif", "junit", "github", "gitlab"])
 def test_every_format_says_the_release_with_its_place(output: str, top: Path, capsys: Capture) -> None:
-    write(top, ENVIRONMENTS)
+    written(top, ENVIRONMENTS)
     _, out, err = run(capsys, "check", ".", "-o", output)
     for release, place in ((NEWER, "prod/llmkube.yaml:6"), (OLDER, "dev/llmkube.yaml:6")):
         assert f"judged as of {release} ({place}): 1 object" in err
@@ -216,7 +209,7 @@ def test_every_format_says_the_release_with_its_place(output: str, top: Path, ca
 def test_a_pin_that_names_no_release_is_said_once_with_all_places_and_the_documented_release_counts(
     output: str, files: dict[str, str], why: str, top: Path, capsys: Capture
 ) -> None:
-    write(top, {**files, "models/m.yaml": MODEL % "m", "models/other.yaml": MODEL % "other"})
+    written(top, {**files, "models/m.yaml": MODEL % "m", "models/other.yaml": MODEL % "other"})
     code, out, err = run(capsys, "check", ".", "-o", output)
     assert code == 1
     assert f"judged as of {OLDER}: " in err
@@ -239,7 +232,7 @@ def test_a_pin_that_names_no_release_is_said_once_with_all_places_and_the_docume
 def test_a_pinned_release_that_the_table_lacks_is_said_at_its_pin(
     release: str, said: str, top: Path, capsys: Capture
 ) -> None:
-    write(top, {"llmkube.yaml": SOURCE % release, "m.yaml": MODEL % "m"})
+    written(top, {"llmkube.yaml": SOURCE % release, "m.yaml": MODEL % "m"})
     for command in ("check", "scan"):
         code, out, err = run(capsys, command, "-o", "text", ".")
         assert code == 0
@@ -250,10 +243,10 @@ def test_a_pinned_release_that_the_table_lacks_is_said_at_its_pin(
 
 def test_a_pin_that_does_not_count_for_what_is_checked_is_not_said(top: Path, capsys: Capture) -> None:
     files = {"dev/llmkube.yaml": SOURCE % "0.9.x", "prod/llmkube.yaml": SOURCE % "0.9.19", "prod/m.yaml": MODEL % "m"}
-    write(top, files)
+    written(top, files)
     code, out, err = run(capsys, "check", "prod")
     assert (code, "is not known" in out + err) == (0, False)
-    write(top, {"prod/m.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"})
+    written(top, {"prod/m.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"})
     _, out, err = run(capsys, "check", ".")
     assert "LLMKube" not in out + err
 
@@ -261,7 +254,7 @@ def test_a_pin_that_does_not_count_for_what_is_checked_is_not_said(top: Path, ca
 def test_more_combinations_than_are_compiled_are_said(top: Path) -> None:
     source = SOURCE.replace("[/srv/models]", "[/srv/%s]")
     for number in range(18):
-        write(top, {f"e{number:02}/llmkube.yaml": source % ("0.9.19", number), f"e{number:02}/m.yaml": MODEL % "m"})
+        written(top, {f"e{number:02}/llmkube.yaml": source % ("0.9.19", number), f"e{number:02}/m.yaml": MODEL % "m"})
     found = judged(".")
     assert len(found.judges.rulings.made) == 17
     left = [each for each in found.remarks if "16 combinations of releases and settings" in each.message]
@@ -273,7 +266,7 @@ def test_more_combinations_than_are_compiled_are_said(top: Path) -> None:
 def test_standard_input_is_judged_by_the_pins_of_the_current_folder(
     top: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    write(top, ENVIRONMENTS)
+    written(top, ENVIRONMENTS)
     for folder, release in (("dev", OLDER), ("prod", NEWER)):
         monkeypatch.chdir(top / folder)
         with (top / folder / "model.yaml").open() as stdin:
@@ -283,23 +276,23 @@ def test_standard_input_is_judged_by_the_pins_of_the_current_folder(
 
 @pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="needs kustomize or kubectl")
 def test_what_kustomize_builds_is_judged_by_the_pins_of_the_folder_that_is_built(top: Path, capsys: Capture) -> None:
-    write(top, {"base/kustomization.yaml": "resources: [model.yaml]\n", "base/model.yaml": MODEL % "m"})
+    written(top, {"base/kustomization.yaml": "resources: [model.yaml]\n", "base/model.yaml": MODEL % "m"})
     for name, release in (("dev", "0.9.5"), ("prod", "0.9.19")):
         text = "resources: [../base, llmkube.yaml]\n"
-        write(top, {f"{name}/kustomization.yaml": text, f"{name}/llmkube.yaml": SOURCE % release})
+        written(top, {f"{name}/kustomization.yaml": text, f"{name}/llmkube.yaml": SOURCE % release})
     _, out, _ = run(capsys, "check", "--kustomize", ".")
     assert f"base/model.yaml:1: Model m: REFUSED: judged as of {OLDER} (dev/llmkube.yaml:6)" in out
     assert f"base/model.yaml:1: Model m: accepted: judged as of {NEWER} (prod/llmkube.yaml:6)" in out
     commit(top)
     assert "changes: " not in run(capsys, "check", "--kustomize", "--git", "main", ".")[2]
-    write(top, {"dev/llmkube.yaml": SOURCE % "0.9.13"})
+    written(top, {"dev/llmkube.yaml": SOURCE % "0.9.13"})
     _, _, err = run(capsys, "check", "--kustomize", "--git", "main", ".")
     (moved,) = (line for line in err.splitlines() if "changes: " in line)
     assert moved.endswith(f"changes: {OLDER} (main:dev/llmkube.yaml:6) → LLMKube 0.9.13 (dev/llmkube.yaml:6)")
 
 
 def test_a_scan_of_a_folder_and_explain_judge_by_pins_too(top: Path, capsys: Capture) -> None:
-    write(top, ENVIRONMENTS)
+    written(top, ENVIRONMENTS)
     code, out, err = run(capsys, "scan", "-o", "text", ".")
     assert code == 0, "a stored object has no unknown fields"
     assert f"prod/model.yaml:1: Model default/m: accepted: judged as of {NEWER} (prod/llmkube.yaml:6)" in out
@@ -312,31 +305,31 @@ def test_a_scan_of_a_folder_and_explain_judge_by_pins_too(top: Path, capsys: Cap
 
 def test_the_stamp_is_that_of_a_gate_with_this_release_and_these_settings(top: Path, capsys: Capture) -> None:
     """A gate is told both by flags or values of its chart."""
-    write(top, {"llmkube.yaml": SOURCE % "0.9.19", "m.yaml": MODEL.replace("  prefetch: true\n", "") % "m"})
+    written(top, {"llmkube.yaml": SOURCE % "0.9.19", "m.yaml": MODEL.replace("  prefetch: true\n", "") % "m"})
     code, out, err = run(capsys, "normalise", "m.yaml")
     assert (code, err) == (0, f"judged as of {NEWER} (llmkube.yaml:6)\n")
     flags = ["--release", "llmkube=0.9.19", "--set", "llmkube.hostPathRoots=/srv/models"]
     assert run(capsys, "normalise", "m.yaml", "--no-pins", *flags)[1] == out
     assert run(capsys, "normalise", "m.yaml", "--no-pins", *flags[:2])[1] != out
-    write(top, {"stored.yaml": out})
+    written(top, {"stored.yaml": out})
     for more, stamp in (([], "valid"), (["--no-pins", *flags], "valid"), (["--no-pins"], "outdated")):
         (row,) = run(capsys, "scan", "-v", "stored.yaml", *more)[1].splitlines()[1:]
         assert row.split()[:3] == ["Model", "default/m", stamp], more
 
 
 def test_a_stranger_s_files_say_what_they_deploy_and_change_no_profile(top: Path, capsys: Capture) -> None:
-    write(top, {"llmkube.yaml": SOURCE % "0.9.19", "m.yaml": MODEL % "m", ".modelgate.yaml": "profile: audit\n"})
+    written(top, {"llmkube.yaml": SOURCE % "0.9.19", "m.yaml": MODEL % "m", ".modelgate.yaml": "profile: audit\n"})
     _, _, err = run(capsys, "check", "--untrusted", ".")
     assert f"judged as of {NEWER} (llmkube.yaml:6)" in err
     assert ".modelgate.yaml: not used" in err
 
 
 def test_a_commit_is_judged_by_what_it_pins_and_a_raised_pin_is_said(top: Path, capsys: Capture) -> None:
-    write(top, {**ENVIRONMENTS, "dev/other.yaml": MODEL % "other"})
+    written(top, {**ENVIRONMENTS, "dev/other.yaml": MODEL % "other"})
     commit(top)
     assert codes(capsys, "--git", "main", ".") == []
     assert "changes" not in run(capsys, "check", "--git", "main", ".")[2]
-    write(top, {"dev/llmkube.yaml": SOURCE % "0.9.19"})
+    written(top, {"dev/llmkube.yaml": SOURCE % "0.9.19"})
     moved = (
         "the release by which objects are judged changes: "
         f"{OLDER} (main:dev/llmkube.yaml:6) → {NEWER} (dev/llmkube.yaml:6)"
@@ -353,17 +346,17 @@ def test_a_commit_is_judged_by_what_it_pins_and_a_raised_pin_is_said(top: Path, 
 
 
 def test_a_lowered_pin_refuses_what_the_older_release_does_not_have(top: Path, capsys: Capture) -> None:
-    write(top, {"llmkube.yaml": SOURCE % "0.9.19", "models/m.yaml": MODEL % "m"})
+    written(top, {"llmkube.yaml": SOURCE % "0.9.19", "models/m.yaml": MODEL % "m"})
     commit(top)
-    write(top, {"llmkube.yaml": SOURCE % "0.9.5"})
+    written(top, {"llmkube.yaml": SOURCE % "0.9.5"})
     assert codes(capsys, "--git", "main", "models") == ["unknown-field"]
     assert codes(capsys, "--git", "main", "models", "--no-pins") == []
 
 
 def test_a_pin_that_is_new_or_gone_is_a_change_too(top: Path, capsys: Capture) -> None:
-    write(top, {"models/m.yaml": MODEL % "m"})
+    written(top, {"models/m.yaml": MODEL % "m"})
     commit(top)
-    write(top, {"llmkube.yaml": SOURCE % "0.9.19"})
+    written(top, {"llmkube.yaml": SOURCE % "0.9.19"})
     text = f"{OLDER} (the documented release) → {NEWER} (llmkube.yaml:6)"
     assert text in run(capsys, "check", "--git", "main", "models")[2]
     commit(top)
@@ -375,9 +368,9 @@ def test_a_pin_that_is_new_or_gone_is_a_change_too(top: Path, capsys: Capture) -
 def test_an_object_updates_what_the_release_of_the_commit_stored(top: Path) -> None:
     """Of the two defaults, 0.9.5 writes the resource's name, and 0.9.19 does not."""
     model = MODEL.replace("accelerator: metal", "accelerator: rocm").replace("count: 1", "count: 1, vendor: amd")
-    write(top, {"llmkube.yaml": SOURCE % "0.9.5", "m.yaml": model.replace("  prefetch: true\n", "") % "m"})
+    written(top, {"llmkube.yaml": SOURCE % "0.9.5", "m.yaml": model.replace("  prefetch: true\n", "") % "m"})
     commit(top)
-    write(top, {"llmkube.yaml": SOURCE % "0.9.19"})
+    written(top, {"llmkube.yaml": SOURCE % "0.9.19"})
     found = judged(".", "main")
     (before,) = (each.judged_as for each in found.at_commit if each.judged_as)
     assert str(before) == f"{OLDER} (main:llmkube.yaml:6)"
@@ -387,7 +380,7 @@ def test_an_object_updates_what_the_release_of_the_commit_stored(top: Path) -> N
 
 
 def test_strangers_cannot_pin_a_release_under_which_no_schema_is_judged(top: Path, capsys: Capture) -> None:
-    write(top, {"llmkube.yaml": SOURCE % "0.3.0", "m.yaml": MODEL % "m"})
+    written(top, {"llmkube.yaml": SOURCE % "0.3.0", "m.yaml": MODEL % "m"})
     code, out, err = run(capsys, "check", "--untrusted", ".")
     assert code == 1, "the documented release does not have the field prefetch"
     assert "llmkube.yaml:6: warning: the release of LLMKube is not known, so that 0.9.5 counts: 0.3.0 is older" in out

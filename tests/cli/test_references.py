@@ -9,6 +9,7 @@ import yaml
 from modelgate import Gate, Verdict
 from tests.cli.test_packs import PACK
 from tests.crds import crd, spec_schema
+from tests.files import written
 from webhook import catalog
 from webhook.admission.errors import LoadError
 from webhook.cli import main
@@ -62,16 +63,12 @@ def definition(kind: str, **properties: str) -> dict[str, Any]:
 
 
 def pack_at(folder: Path, policy: str = POLICY) -> Path:
-    pack = folder / "acme"
-    (pack / "crds").mkdir(parents=True)
     kinds = (
         definition("Widget", size="integer", queue="string"),
         definition("Queue", most="integer", colours="array", open="boolean"),
     )
-    (pack / "crds" / "all.yaml").write_text(yaml.safe_dump_all(kinds))
-    (pack / "widget.yaml").write_text(policy)
-    (pack / "pack.yaml").write_text(PACK % "")
-    return pack
+    files = {"crds/all.yaml": yaml.safe_dump_all(kinds), "widget.yaml": policy, "pack.yaml": PACK % ""}
+    return written(folder / "acme", files)
 
 
 def an_object(kind: str, name: str, namespace: str = "b", **spec: Any) -> str:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from modelgate import CatalogError, Gate
 from tests.cli.test_packs import PACK
 from tests.crds import crd, spec_schema
+from tests.files import written
 from webhook import catalog
 from webhook.catalog.tables import schema_of
 from webhook.cli import main
@@ -48,17 +48,11 @@ spec:
 
 
 def pack_at(folder: Path, policy: str = POLICY, **tables: str) -> Path:
-    pack = folder / "acme"
-    (pack / "crds").mkdir(parents=True, exist_ok=True)
     text = {"type": "string"}
     definition = crd("acme.example.com", "Widget", spec_schema(sku=text, gpus={"type": "integer"}, colour=text))
-    (pack / "crds" / "widgets.yaml").write_text(yaml.safe_dump(definition))
-    (pack / "widget.yaml").write_text(policy)
-    (pack / "pack.yaml").write_text(PACK % "")
-    (pack / "tables").mkdir(exist_ok=True)
-    for name, content in (tables or {"skus.yaml": SKUS, "colours.json": COLOURS}).items():
-        (pack / "tables" / name).write_text(content)
-    return pack
+    files = {"crds/widgets.yaml": definition, "widget.yaml": policy, "pack.yaml": PACK % ""}
+    given = tables or {"skus.yaml": SKUS, "colours.json": COLOURS}
+    return written(folder / "acme", {**files, **{f"tables/{name}": content for name, content in given.items()}})
 
 
 def widget(**spec: Any) -> dict[str, Any]:

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modelgate import Gate
 from tests.cli.test_packs import PACK
 from tests.crds import crd, spec_schema
+from tests.files import written
 from tests.laws import examples
 from webhook.cluster import Kind, MemoryView
 from webhook.facts import Looked, Member, referenced
@@ -89,14 +89,9 @@ PROPERTIES = {
 
 @pytest.fixture(scope="module")
 def pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pack = tmp_path_factory.mktemp("packs") / "acme"
-    (pack / "crds").mkdir(parents=True)
-    (pack / "crds" / "routes.yaml").write_text(
-        yaml.safe_dump(crd("acme.example.com", "Route", spec_schema(**PROPERTIES)))
-    )
-    (pack / "route.yaml").write_text(POLICY)
-    (pack / "pack.yaml").write_text(PACK % "")
-    return pack
+    definition = crd("acme.example.com", "Route", spec_schema(**PROPERTIES))
+    files = {"crds/routes.yaml": definition, "route.yaml": POLICY, "pack.yaml": PACK % ""}
+    return written(tmp_path_factory.mktemp("packs") / "acme", files)
 
 
 def route(name: str = "a", namespace: str = "team", **spec: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from referencing import Registry, Resource
 
 from tests.catalog.test_installed import changed, with_prefetch
 from tests.cli.strangers import commit, git
+from tests.files import written
 from tests.shared import ROOT
 from webhook.admission import GroupVersionKind
 from webhook.catalog import load
@@ -228,10 +229,7 @@ spec:
 
 def pack(folder: Path, limit: int) -> Path:
     """A folder with an API whose rule allows sizes below a limit."""
-    for name, text in PACK.items():
-        file = folder / "toy" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text.replace("self < 10", f"self < {limit}"))
+    written(folder / "toy", {name: text.replace("self < 10", f"self < {limit}") for name, text in PACK.items()})
     return folder
 
 

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-import yaml
 
 from tests.e2e.client import Client, connected
-from tests.engine.test_children import CHILDREN, SERVER, server
+from tests.engine.test_children import pack_at, server
 from tests.fuzz.decoder import places
 from tests.shared import shared
 from webhook.admission import GroupVersionKind
@@ -94,12 +93,8 @@ class Compared(NamedTuple):
 @pytest.fixture(scope="session")
 def ruling(tmp_path_factory: pytest.TempPathFactory) -> Ruling:
     """The rules of all kinds whose children are described, with the definitions of the children."""
-    acme = tmp_path_factory.mktemp("packs") / "acme"
-    (acme / "crds").mkdir(parents=True)
-    (acme / "crds" / "servers.yaml").write_text(yaml.safe_dump(SERVER))
-    (acme / "servers.children.yaml").write_text(CHILDREN)
     neighbours = [document.value for file in neighbour_files() for document in documents.read(file)]
-    ruling = Ruling.of(OPTIONS, [acme])
+    ruling = Ruling.of(OPTIONS, [pack_at(tmp_path_factory.mktemp("packs"))])
     return ruling.extended([load_crd(each) for each in neighbours])
 
 

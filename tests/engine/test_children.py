@@ -8,6 +8,7 @@ import yaml
 
 from modelgate import Gate
 from tests.crds import crd, spec_schema
+from tests.files import written
 from webhook.cluster import Kind, MemoryView, NotedView
 from webhook.engine.children import ChildFault
 
@@ -82,13 +83,15 @@ spec:
 """
 
 
+def pack_at(folder: Path, children: str = CHILDREN, **files: Any) -> Path:
+    """A pack whose operator makes these children of a server, with further files."""
+    described = {"crds/servers.yaml": SERVER, "servers.children.yaml": children}
+    return written(folder / "acme", {**described, **{f"{name}.yaml": file for name, file in files.items()}})
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("packs") / "acme"
-    (folder / "crds").mkdir(parents=True)
-    (folder / "crds" / "servers.yaml").write_text(yaml.safe_dump(SERVER))
-    (folder / "servers.children.yaml").write_text(CHILDREN)
-    return folder
+    return pack_at(tmp_path_factory.mktemp("packs"))
 
 
 @pytest.fixture(scope="module")
@@ -155,10 +158,7 @@ def test_a_fault_is_that_of_the_stored_object_also_beside_other_fields() -> None
 
 
 def test_rules_of_a_definition_that_did_not_run_say_nothing_of_a_child(tmp_path: Path) -> None:
-    (tmp_path / "acme" / "crds").mkdir(parents=True)
-    (tmp_path / "acme" / "crds" / "servers.yaml").write_text(yaml.safe_dump(SERVER))
-    (tmp_path / "acme" / "servers.children.yaml").write_text(ROUTED)
-    (finding,) = Gate(policies=[tmp_path / "acme"]).check(server(claim=True)).findings
+    (finding,) = Gate(policies=[pack_at(tmp_path, ROUTED)]).check(server(claim=True)).findings
     assert (finding.code, finding.field) == ("KC003", "spec.image")
 
 
@@ -231,22 +231,15 @@ spec:
 def test_a_definition_that_modelgate_has_judges_a_child_and_pods_stay_with_kubernetes(
     tmp_path: Path, spec: dict[str, Any], findings: list[Any]
 ) -> None:
-    (tmp_path / "acme" / "crds").mkdir(parents=True)
-    (tmp_path / "acme" / "crds" / "servers.yaml").write_text(yaml.safe_dump(SERVER))
-    (tmp_path / "acme" / "servers.children.yaml").write_text(COPIED)
-    assert told(Gate(policies=[tmp_path / "acme"]), server(**spec)) == findings
+    assert told(Gate(policies=[pack_at(tmp_path, COPIED)]), server(**spec)) == findings
 
 
 def test_a_rule_stands_for_what_the_api_server_says_of_a_child(tmp_path: Path) -> None:
-    (tmp_path / "acme" / "crds").mkdir(parents=True)
-    (tmp_path / "acme" / "crds" / "servers.yaml").write_text(yaml.safe_dump(SERVER))
-    (tmp_path / "acme" / "servers.children.yaml").write_text(CHILDREN)
     most = "self >= object.spec.?few.orValue(1)"
     rule = {"code": "AC301", "at": "spec.many", "rule": most, "message": "is below few; use more", "docs": "Few."}
     head = yaml.safe_load(CHILDREN)
     spec = {"target": head["spec"]["target"], "validations": [{**rule, "action": "Warn", "explains": "children"}]}
-    (tmp_path / "acme" / "servers.yaml").write_text(yaml.safe_dump({**head, "metadata": {"name": "few"}, "spec": spec}))
-    gate = Gate(policies=[tmp_path / "acme"])
+    gate = Gate(policies=[pack_at(tmp_path, servers={**head, "metadata": {"name": "few"}, "spec": spec})])
     assert told(gate, server(few=3, many=2)) == [("AC301", "spec.many")]
     assert told(gate, server(few=2, many=2, metrics=[{"average": "1"}])) == [("KC002", "spec.metrics[0].name")]
     wrong = server(few=3, many=2, claim=True, size="-1Gi")
