@@ -168,6 +168,14 @@ def test_what_was_right_is_judged_again_where_something_that_is_read_changes(gat
     assert told(gate, server(few=3, many=2)) == [("KC002", "spec.many")]
 
 
+def test_what_is_remembered_of_a_name_of_letters_is_not_said_of_a_number(tmp_path: Path) -> None:
+    """The name has the digits of the number of letters."""
+    gate = Gate(policies=[pack_at(tmp_path, NAMED)])
+    assert told(gate, server("abcde")) == []
+    assert [field for _, field in told(gate, server("5"))] == ["metadata.name"]
+    assert told(gate, server("fghij")) == []
+
+
 def test_an_object_is_judged_again_where_another_one_that_a_fact_has_read_changes() -> None:
     kind = Kind("", "ConfigMap")
     one, other = ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}} for name in "ab")
@@ -180,6 +188,23 @@ def test_an_object_is_judged_again_where_another_one_that_a_fact_has_read_change
     assert not view.notes.is_same_in(MemoryView([one]))
     assert not view.notes.is_same_in(MemoryView([one, other, {**one, "metadata": {"name": "c"}}]))
 
+
+NAMED = """\
+apiVersion: modelgate.dev/v1alpha1
+kind: Policy
+metadata: {name: servers}
+spec:
+  target: {group: acme.example.com, versions: [v1], kind: Server}
+  children:
+  - name: pod
+    becomes: the Pod is refused
+    object:
+      apiVersion: v1
+      kind: Pod
+      metadata: {name: server}
+      spec:
+        containers: [{name: server, image: a, ports: [{name: "${object.metadata.name}", containerPort: 80}]}]
+"""
 
 ROUTED = """\
 apiVersion: modelgate.dev/v1alpha1

@@ -242,7 +242,7 @@ class _Judge:
         sent = review.request.object if any(fact.raw for fact in facts) else None
         rest = json_of(parts, [metadata.get(key) for key in _READ], stored, sent)
         same = review.kind.policy, review.catalog, review.options.settings
-        own = name.encode(errors="replace") + rest if rest else b""
+        own = head + rest if rest and (head := json_of(name)) else b""
         of_any_name = b"%d%b" % (len(name), rest) if _is_plain(name, rest) else b""
         for key in filter(None, (of_any_name, own)):
             if (remembered := JUDGED.note(key, review.view, *same)) is not None:
