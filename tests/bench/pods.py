@@ -5,7 +5,7 @@ Each round measures all ways in turn, in one process.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.bench import objects
@@ -13,11 +13,11 @@ from tests.bench.ome import document
 from tests.bench.report import Row, Table
 from tests.bench.stages import REVIEWS, asked, serving
 from tests.bench.timing import warm_in_turn
+from tests.memories import MEMORIES
 from webhook import catalog
 from webhook.cluster import MemoryView
 from webhook.engine import judgement
-from webhook.engine.pods import findings
-from webhook.engine.pods.seen import Right
+from webhook.engine.seen import Judgements
 from webhook.serve.gate import Gate
 
 COLUMNS = ("without µs", "seen before µs", "never seen µs")
@@ -69,22 +69,26 @@ def tables(*, quick: bool = False) -> list[Table]:
 
 
 def _without(ask: Callable[[bytes], bytes]) -> Callable[[bytes], Any]:
-    return _with(ask, judgement, "pod_findings", lambda: lambda *_: None)
+    return _with(ask, [(judgement, "pod_findings"), (judgement, "child_findings")], lambda: lambda *_: None)
 
 
 def _unseen(ask: Callable[[bytes], bytes]) -> Callable[[bytes], Any]:
-    return _with(ask, findings, "RIGHT", Right)
+    return _with(ask, MEMORIES, Judgements)
 
 
-def _with(ask: Callable[[bytes], bytes], module: Any, name: str, made: Callable[[], Any]) -> Callable[[bytes], Any]:
-    """With another value in a module. A mock takes 10 µs, so this is none."""
-    usual = getattr(module, name)
+def _with(
+    ask: Callable[[bytes], bytes], places: Sequence[tuple[Any, str]], made: Callable[[], Any]
+) -> Callable[[bytes], Any]:
+    """With another value at places in modules. A mock takes 10 µs, so this is none."""
+    usual = [getattr(module, name) for module, name in places]
 
     def reply(raw: bytes) -> bytes:
-        setattr(module, name, made())
+        for module, name in places:
+            setattr(module, name, made())
         try:
             return ask(raw)
         finally:
-            setattr(module, name, usual)
+            for (module, name), value in zip(places, usual, strict=True):
+                setattr(module, name, value)
 
     return reply

@@ -13,10 +13,10 @@ from tests.crds import crd
 from tests.shared import ROOT
 from webhook import engine
 from webhook.admission import GroupVersionKind, Request
-from webhook.cluster import MemoryView
+from webhook.cluster import MemoryView, Notes
 from webhook.engine import Options, children
 from webhook.engine.pods import findings
-from webhook.engine.pods.seen import LIMIT, MOST, Right
+from webhook.engine.seen import LIMIT, MOST, Judgements, json_of
 from webhook.facts.settings import Behaviour, Settings
 from webhook.kubernetes import pod_places
 from webhook.policy import Profile
@@ -26,6 +26,7 @@ SERVICE = GroupVersionKind("ome.io", "v1beta1", "InferenceService")
 RUNTIME = GroupVersionKind("ome.io", "v1beta1", "ServingRuntime")
 MACHINE = GroupVersionKind("example.com", "v1", "Machine")
 SEEN = Options(references=False)
+VIEW = MemoryView()
 STRICT = Options(profile=Profile.STRICT, references=False)
 
 POD = {
@@ -215,38 +216,50 @@ def test_a_pod_that_was_right_is_judged_by_its_own_place_and_owner(loaded):
 
 
 def test_what_was_right_is_forgotten_when_there_is_too_much_of_it():
-    right = Right()
-    keys = [right.key(number, "x" * (LIMIT // 4)) for number in range(5)]
+    seen = Judgements()
+    keys = [json_of(number, "x" * (LIMIT // 4)) for number in range(5)]
     for key in keys:
-        right.add(key)
-    assert right.has(keys[-1])
-    assert not right.has(keys[0])
-    assert right.key(2**70) == b""
-    right.add(b"")
-    assert not right.has(b"")
+        seen.add(key, Notes(), True)
+    assert seen.verdict(keys[-1], VIEW)
+    assert seen.verdict(keys[0], VIEW) is None
+    assert json_of(2**70) == b""
+    seen.add(b"", Notes(), True)
+    assert seen.verdict(b"", VIEW) is None
     for number in range(MOST + 1):
-        right.add(right.key(number))
-    assert right.has(right.key(MOST))
-    assert not right.has(right.key(0))
+        seen.add(json_of(number), Notes(), True)
+    assert seen.verdict(json_of(MOST), VIEW)
+    assert seen.verdict(json_of(0), VIEW) is None
+
+
+def test_what_is_said_counts_as_well_and_what_is_said_again_counts_once():
+    seen = Judgements()
+    for _ in range(9):
+        seen.add(b"a", Notes(), "x" * (LIMIT // 4))
+    seen.add(b"b", Notes(), "x" * (LIMIT // 2))
+    assert [bool(seen.verdict(key, VIEW)) for key in (b"a", b"b")] == [True, True]
+    seen.add(b"c", Notes(), "x" * (LIMIT // 2))
+    assert [bool(seen.verdict(key, VIEW)) for key in (b"a", b"b", b"c")] == [False, False, True]
+    seen.add(b"d", Notes(), "x" * LIMIT)
+    assert [bool(seen.verdict(key, VIEW)) for key in (b"c", b"d")] == [True, False]
 
 
 def test_what_was_right_is_so_with_the_same_values_only():
-    right, one, other = Right(), {"a": 1}, {"a": 1}
-    right.add(b"x", one)
-    assert right.has(b"x", one)
-    assert not right.has(b"x", other)
+    seen, one, other = Judgements(), {"a": 1}, {"a": 1}
+    seen.add(b"x", Notes(), True, one)
+    assert seen.verdict(b"x", VIEW, one)
+    assert seen.verdict(b"x", VIEW, other) is None
 
 
 def test_what_was_right_with_one_value_stays_known_beside_another():
-    right, one, other = Right(), {"a": 1}, {"a": 1}
-    right.add(b"x", one)
-    right.add(b"x", other)
-    assert right.has(b"x", one)
-    assert right.has(b"x", other)
+    seen, one, other = Judgements(), {"a": 1}, {"a": 1}
+    seen.add(b"x", Notes(), True, one)
+    seen.add(b"x", Notes(), True, other)
+    assert seen.verdict(b"x", VIEW, one)
+    assert seen.verdict(b"x", VIEW, other)
 
 
 def test_a_healthy_service_is_right_and_not_judged_again(loaded, monkeypatch):
-    right = Right()
+    right = Judgements()
     for module in (findings, children):
         monkeypatch.setattr(module, "RIGHT", right)
     service, runtime = objects.service(1), bench.RUNTIME
@@ -261,13 +274,13 @@ def test_a_healthy_service_is_right_and_not_judged_again(loaded, monkeypatch):
 
 
 def test_an_object_without_parts_of_pods_is_not_remembered(loaded, monkeypatch):
-    right = Right()
+    right = Judgements()
     monkeypatch.setattr(findings, "RIGHT", right)
     for spec in ({}, {"engine": None}, {"engine": 5}, {"minReplicas": 1}):
         assert not said(decided(loaded, SERVICE, spec).warnings)
-    assert not right._same
+    assert not right
     assert not said(decided(loaded, SERVICE, {"engine": {"hostUsers": True}}).warnings)
-    assert len(right._same) == 1
+    assert len(right) == 1
 
 
 def test_a_long_value_is_cut_and_another_one_with_the_same_start_is_another_fault(loaded):

@@ -28,6 +28,7 @@ import orjson
 
 from tests.engine.test_screen import mutant
 from tests.kinds import known_kind
+from tests.memories import nothing_remembered
 from tests.policies.test_cases import files, read, target
 from webhook import catalog
 from webhook.admission import Request, patch, review
@@ -36,8 +37,6 @@ from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import run
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.engine.pods import findings
-from webhook.engine.pods.seen import Right
 from webhook.policy import Profile
 from webhook.serve.gate import Gate
 
@@ -131,14 +130,11 @@ def _same(result: Result, gates: tuple[Gate, Gate], call: Any, request: Request)
 
 @contextmanager
 def _decoded_exactly() -> Iterator[None]:
-    """Without the short way for usual reviews, and without what is known of pods.
+    """Without the short way for usual reviews, and without what is remembered of objects.
 
     A body with spaces has its keys and numbers checked one by one, too.
     """
-    with (
-        patched.object(review, "_usual_request", lambda *_: None),
-        patched.object(findings, "RIGHT", Right()),
-    ):
+    with patched.object(review, "_usual_request", lambda *_: None), nothing_remembered():
         yield
 
 

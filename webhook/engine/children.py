@@ -16,13 +16,12 @@ from webhook import children  # what judges a child is loaded for the first one
 from webhook.admission import Cause, Request, Warn, cut_end
 from webhook.catalog import Catalog, neighbour
 from webhook.cel import BudgetExceeded, CelError
-from webhook.cluster import ClusterView, Kind, NotedView
+from webhook.cluster import ClusterView, Kind, NotedView, Notes
 from webhook.engine.findings import MAX_FINDINGS, SPARED, Findings
 from webhook.engine.options import Options
 from webhook.engine.pods.findings import POD_CODES, REFUSED, WARNED
-from webhook.engine.pods.seen import RIGHT
 from webhook.engine.review import ObjectReview, Subject, review_of
-from webhook.engine.seen import Judgements, json_of
+from webhook.engine.seen import RIGHT, Judgements, json_of
 from webhook.facts.nodes import items, mapping, namespace_of
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.kubernetes import LINE, advised_warning, faults_of
@@ -245,7 +244,7 @@ class _Judge:
         own = head + rest if rest and (head := json_of(name)) else b""
         of_any_name = b"%d%b" % (len(name), rest) if _is_plain(name, rest) else b""
         for key in filter(None, (of_any_name, own)):
-            if (remembered := JUDGED.note(key, review.view, *same)) is not None:
+            if (remembered := JUDGED.verdict(key, review.view, *same)) is not None:
                 faults: tuple[ChildFault, ...]
                 faults, self.judged = remembered
                 return faults
@@ -270,11 +269,11 @@ class _Judge:
                 continue
             self._errors.clear()
             made = children.placed(child.object, namespace)
-            key = RIGHT.key(made)
-            if not RIGHT.has(key, review.catalog):  # which has the definitions of other kinds
+            key = json_of(made)
+            if RIGHT.verdict(key, review.view, review.catalog) is None:  # which has the definitions of other kinds
                 yield from self._of(child, made)
-            if not self._errors:
-                RIGHT.add(key, review.catalog)
+                if not self._errors:
+                    RIGHT.add(key, Notes(), True, review.catalog)
             if _TOO_MANY not in self._errors and children.judges_pods(made):  # else parts have faults not seen in it
                 self.judged |= {*child.judged()}
 

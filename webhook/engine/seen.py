@@ -9,15 +9,16 @@ import orjson
 from webhook.cluster import ClusterView, Notes
 
 LIMIT: Final = 4 * 2**20
-"""Bytes of JSON, of some hundred objects with 10 KB each."""
+"""Bytes of JSON, and of what was said: of some hundred objects with 10 KB each."""
 MOST: Final = 2048
 """Objects. Each keeps what was read for it in memory, even after the cluster has another version of that."""
 
 
 class _Judged(NamedTuple):
-    note: Any
+    verdict: Any
     same: tuple[object, ...]
     notes: Notes
+    size: int
 
 
 class Judgements:
@@ -29,18 +30,29 @@ class Judgements:
     def __init__(self) -> None:
         self._held, self._size = dict[tuple[object, ...], _Judged](), 0
 
-    def note(self, key: bytes, view: ClusterView, *same: object) -> Any:
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def verdict(self, key: bytes, view: ClusterView, *same: object) -> Any:
         """What was said of an object; None if it is not remembered, or the view gives something else by now."""
         held = self._held.get((key, *map(id, same)))
-        return held.note if held is not None and held.notes.is_same_in(view) else None
+        return held.verdict if held is not None and held.notes.is_same_in(view) else None
 
-    def add(self, key: bytes, notes: Notes, note: object, *same: object) -> None:
-        """Remember what was said. What is known by its identity is kept, so that nothing else gets it."""
-        if self._size + len(key) > LIMIT or len(self._held) >= MOST:
+    def add(self, key: bytes, notes: Notes, verdict: object, *same: object) -> None:
+        """Remember what was said, not None. What is known by its identity is kept, so that nothing else gets it."""
+        size = len(key) + len(repr(verdict))
+        if not key or size > LIMIT:
+            return
+        if self._size + size > LIMIT or len(self._held) >= MOST:
             self._held, self._size = {}, 0
-        if 0 < len(key) <= LIMIT:
-            self._size += len(key)
-            self._held[(key, *map(id, same))] = _Judged(note, same, notes)
+        identified = (key, *map(id, same))
+        before = self._held.get(identified)
+        self._size += size - (0 if before is None else before.size)
+        self._held[identified] = _Judged(verdict, same, notes, size)
+
+
+RIGHT: Final = Judgements()
+"""Parts of objects and children of this process in which Kubernetes found no fault."""
 
 
 def json_of(*values: Any) -> bytes:

@@ -81,13 +81,13 @@ def _faults_of(review: ObjectReview, obj: dict[str, Any]) -> Sequence[FitFault]:
         return ()
     metadata, same = obj["metadata"], (kind, options.settings)
     key = json_of(metadata.get("namespace"), metadata.get("labels"), metadata.get("annotations"), obj.get("spec"))
-    if JUDGED.note(key, review.view, *same) is not None:
+    if JUDGED.verdict(key, review.view, *same) is not None:
         return ()
     noted = NotedView(review.view)
     judged = judged_of(review._replace(view=noted), obj)
     faults = () if judged is None else tuple(dict.fromkeys(faults_of(judged, is_complete=options.complete)))
     if not faults:
-        JUDGED.add(key, noted.notes, kind, *same)
+        JUDGED.add(key, noted.notes, True, *same)
     return faults
 
 

@@ -10,10 +10,11 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final, TypeAlias
 
 from webhook.admission import Cause, Warn, cut_end
+from webhook.cluster import Notes
 from webhook.engine.findings import MAX_FINDINGS, SPARED, Findings
-from webhook.engine.pods.seen import RIGHT
 from webhook.engine.pods.whole import KubernetesJudge, PodFault
 from webhook.engine.review import ObjectReview, Subject
+from webhook.engine.seen import RIGHT, json_of
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.kubernetes import LINE, Place, Spot, faults_of, parts, spots
 from webhook.policy import Profile, is_above
@@ -86,8 +87,8 @@ def _judged(
     warnings: list[tuple[str, str]] = []
     if written is None:
         return faults, warnings
-    key = RIGHT.key(owner, sorted(map(field_path, judged)), written)
-    if RIGHT.has(key, place):
+    key = json_of(owner, sorted(map(field_path, judged)), written)
+    if RIGHT.verdict(key, review.view, place) is not None:
         return faults, warnings
     judge = KubernetesJudge(owner, review.budget)
     for spot in _left(place, obj, judged):
@@ -97,7 +98,7 @@ def _judged(
         if len(faults) >= MAX_FINDINGS:
             break
     if not faults and not warnings:
-        RIGHT.add(key, place)
+        RIGHT.add(key, Notes(), True, place)
     return faults, warnings
 
 
