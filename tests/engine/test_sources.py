@@ -90,6 +90,7 @@ BOUNDED: Final = {
     "relax": "there are as many as causes",
     "tolerated": "there are as many as causes",
     "with_findings": "there are as many as causes",
+    "findings_of_faults": "there are as many as faults, whose source spends",
     "heard": "there are as many as warnings",
     "of": "it passes on the refusal of the size",
 }

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
-from webhook.admission import GroupVersionKind
+from webhook import children
+from webhook.admission import GroupVersionKind, group_version
 from webhook.admission.errors import CatalogError, Problem
 from webhook.catalog.folders import Loaded, UserFolders, load_shipped
 from webhook.catalog.kept import POLICIES, SHIPPED, Kept
 from webhook.catalog.kinds import NO_POLICY, Kinds, KnownKind, Preparations, kinds_of
+from webhook.catalog.neighbours import neighbour
 from webhook.catalog.packs import InForce, Pack, Unlisted, built_in, installed_pack
 from webhook.catalog.releases import chosen, compiled, compiled_in, released
 from webhook.catalog.settings import check_settings
@@ -62,6 +64,10 @@ class Catalog:
 
     def find(self, gvk: GroupVersionKind) -> KnownKind | None:
         return self.kinds.get(gvk)
+
+    def defined(self, gvk: GroupVersionKind) -> KnownKind | None:
+        """A kind of this catalog or, if it has none, one that others define and that Modelgate has."""
+        return self.find(gvk) or neighbour(gvk)
 
     def versions(self, gvk: GroupVersionKind) -> list[str]:
         """The known versions of a kind, whatever version is asked for."""
@@ -124,11 +130,16 @@ class Catalog:
 
         ``installed`` are the names of the definitions that a cluster has: only the rules of their kinds are compiled
         then, because each kind takes a megabyte. The syntax trees go: 5 MiB, of which a server needs those of the kinds
-        that are judged often.
+        that are judged often. What judges the children of the kinds is read from its files.
         """
         for gvk, listed in self.kinds.listed.items():
             if installed is None or f"{listed.plural}.{gvk.group}" in installed:
-                self.kinds[gvk].policy.drop_trees()
+                policy = self.kinds[gvk].policy
+                policy.drop_trees()
+                for child in policy.children:
+                    kind = GroupVersionKind(*group_version(child.api_version), child.kind)
+                    if not children.is_builtin(kind):
+                        self.defined(kind)
         return self
 
     def undecided(self) -> Iterator[tuple[str, int]]:

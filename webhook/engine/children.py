@@ -13,16 +13,19 @@ from itertools import islice, takewhile
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from webhook import children  # what judges a child is loaded for the first one
-from webhook.admission import Cause, Request, Warn, cut_end
-from webhook.catalog import Catalog, neighbour
+from webhook.admission import Request
+from webhook.catalog import Catalog
 from webhook.cel import BudgetExceeded, CelError
 from webhook.cluster import ClusterView, Kind, NotedView, Notes
-from webhook.engine.findings import MAX_FINDINGS, SPARED, Findings
+from webhook.engine.findings import MAX_FINDINGS, Findings, findings_of_faults
 from webhook.engine.options import Options
-from webhook.engine.pods.findings import POD_CODES, REFUSED, WARNED
+from webhook.engine.pods.findings import POD_CODES, WARNED
+from webhook.engine.pods.whole import REFUSED
 from webhook.engine.review import ObjectReview, Subject, review_of
 from webhook.engine.seen import RIGHT, Judgements, json_of
 from webhook.facts.nodes import items, mapping, namespace_of
+from webhook.golang.names import generated_name
+from webhook.ground.budget import Budget
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.kubernetes import LINE, advised_warning, faults_of
 from webhook.policy import ChildRule, PolicyScope, Profile
@@ -66,8 +69,7 @@ _TEMPLATES: Final = frozenset({"template", "leaderTemplate", "workerTemplate"})
 """The fields that have the templates of pods."""
 
 _GENERATED: Final = "00000"
-_PREFIX: Final = 58
-"""Characters that stay of generateName beside those that are generated (names/generate.go)."""
+"""Stands for what is random in a name."""
 
 _READ: Final = ("namespace", "labels", "annotations")
 """The metadata that a description may read, beside the name."""
@@ -77,9 +79,6 @@ _PLAIN: Final = re.compile("[a-z][-a-z0-9]{0,39}(?<!-)")
 
 JUDGED: Final = Judgements()
 """Those of this process."""
-
-
-_NONE: Final = Findings()
 
 
 class ChildFault(NamedTuple):
@@ -128,27 +127,18 @@ def child_findings(subject: Subject, of_rules: Findings) -> Children | None:
     judge = _Judge(review, obj, subject.old)
     faults = [fault for fault in judge.faults() if not _is_refused(fault.field, subject.refused)]
     if not faults:
-        return Children(_NONE, judge.judged)
+        return Children(Findings(), judge.judged)
     if any(fault.code == FAILED for fault in faults) and not subject.must_evaluate():
         faults = [fault for fault in faults if fault.code != FAILED]
     explaining = {rule.code for rule in policy.validations if rule.explains}
     explained = frozenset(finding.field for finding in of_rules if finding.code in explaining)
     faults = [fault for fault in faults if not _is_explained(fault, explained)]
-    findings, old_faults, strictness = Findings(), None, review.strictness()
-    for fault in _first(faults):
-        text = cut_end(fault.text, LINE)
-        if fault.code in _NEVER_REFUSED or not strictness.denies(fault.code, {Profile.STRICT}):
-            findings.warnings.append(Warn(fault.field, text, fault.code))
-            continue
-        if old_faults is None:
-            old_faults = _of_stored(subject)
-        if fault.unplaced() in old_faults:
-            findings.notices.append(Warn(fault.field, f"{cut_end(text, LINE - len(SPARED))}{SPARED}", fault.code))
-        else:
-            findings.causes.append(Cause(fault.field, fault.reason, text, fault.code))
-    for sort in (findings.causes, findings.notices, findings.warnings):
-        del sort[MAX_FINDINGS:]
-    return Children(findings, judge.judged)
+    strictness = review.strictness()
+
+    def is_refusal(fault: ChildFault) -> bool:
+        return fault.code not in _NEVER_REFUSED and bool(strictness.denies(fault.code, {Profile.STRICT}))
+
+    return Children(findings_of_faults(_first(faults), is_refusal, lambda: _of_stored(subject)), judge.judged)
 
 
 def _is_empty(subject: Subject) -> bool:
@@ -162,7 +152,7 @@ def _with_name(obj: dict[str, Any]) -> dict[str, Any]:
     prefix = metadata.get("generateName")
     if metadata.get("name") or not isinstance(prefix, str) or not prefix:
         return obj
-    return {**obj, "metadata": {**metadata, "name": prefix[:_PREFIX] + _GENERATED}}
+    return {**obj, "metadata": {**metadata, "name": generated_name(prefix, _GENERATED)}}
 
 
 def described(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> list[children.Child]:
@@ -190,12 +180,11 @@ def _first(faults: Iterable[ChildFault]) -> Iterable[ChildFault]:
     return first.values()
 
 
-def _of_stored(subject: Subject) -> frozenset[tuple[object, ...]]:
+def _of_stored(subject: Subject) -> Iterable[ChildFault]:
     if subject.old is None:
-        return frozenset()
+        return ()
     review = subject.review._replace(request=replace(subject.review.request, object=subject.review.old))
-    judge = _Judge(review, _with_name(subject.old), subject.old)
-    return frozenset(fault.unplaced() for fault in judge.faults())
+    return _Judge(review, _with_name(subject.old), subject.old).faults()
 
 
 def _is_refused(field: str, refused: frozenset[str]) -> bool:
@@ -283,9 +272,9 @@ class _Judge:
 
     def _of(self, child: children.Child, made: dict[str, Any]) -> Iterator[ChildFault]:
         """The faults of a child: of the object, and then those that only its pods have."""
-        rule, budget = child.rule, self._review.budget
+        rule, catalog, budget = child.rule, self._review.catalog, self._review.budget
         if not children.is_builtin(children.kind_of(made)):
-            yield from self._faults(child, made, self._by_definition, rule.becomes)
+            yield from self._faults(child, made, lambda one: by_definition(one, catalog, budget), rule.becomes)
             yield from self._faults(child, made, lambda one: children.template_errors(one, budget), rule.becomes)
             return
         pods_are_refused = False
@@ -350,16 +339,11 @@ class _Judge:
             made = {"apiVersion": child.rule.api_version, "kind": child.rule.kind}
         return children.placed(made, namespace_of(self._scope.object))
 
-    def _by_definition(self, made: dict[str, Any]) -> Iterable[FieldError]:
-        """What the definition of the child's kind says; without one, nothing is known of the child.
 
-        It is that which is installed or given, or else that which Modelgate has.
-        """
-        kind = children.kind_of(made)
-        known = self._review.catalog.find(kind) or neighbour(kind)
-        if known is None:
-            return ()
-        return children.defined_errors(made, known.schema, self._review.budget, namespaced=known.namespaced)
+def by_definition(made: dict[str, Any], catalog: Catalog, budget: Budget) -> Iterable[FieldError]:
+    """What the definition of a child's kind says; without one, nothing is known of the child."""
+    known = catalog.defined(children.kind_of(made))
+    return () if known is None else children.defined_errors(made, known.schema, budget, namespaced=known.namespaced)
 
 
 def _where(child: children.Child, origin: children.Origin, place: Sequence[str | int]) -> str:

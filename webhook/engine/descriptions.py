@@ -7,7 +7,8 @@ from itertools import chain
 from typing import Any
 
 from webhook import children
-from webhook.catalog import Catalog, neighbour
+from webhook.catalog import Catalog
+from webhook.engine.children import by_definition
 from webhook.ground.budget import Budget
 from webhook.ground.fieldpath import field_keys
 from webhook.schema import FieldError
@@ -23,8 +24,6 @@ def description_faults(made: Iterable[children.Child], catalog: Catalog) -> Iter
 
 
 def _errors(made: dict[str, Any], catalog: Catalog, budget: Budget) -> Iterable[FieldError]:
-    kind = children.kind_of(made)
-    if children.is_builtin(kind):
+    if children.is_builtin(children.kind_of(made)):
         return chain(children.child_errors(made, budget), children.pod_errors(made, budget))
-    known = catalog.find(kind) or neighbour(kind)
-    return () if known is None else children.defined_errors(made, known.schema, budget, namespaced=known.namespaced)
+    return by_definition(made, catalog, budget)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
-from webhook.admission import Cause, Warn
+from webhook.admission import Cause, Warn, cut_end
+from webhook.kubernetes import LINE
 
 MAX_FINDINGS: Final = 1000
 """Causes, notices and warnings of the policy's rules about one object, each: more are of no use to a reader."""
@@ -49,6 +50,51 @@ class Findings:
         yield from self.causes
         yield from self.notices
         yield from self.warnings
+
+
+class KubernetesFault(Protocol):
+    """What the API server will say of what becomes of an object, at the ``field`` that is the cause.
+
+    ``reason`` is its type of the cause, and the ``text`` has a remedy.
+    """
+
+    @property
+    def code(self) -> str: ...
+    @property
+    def field(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    def unplaced(self) -> Hashable:
+        """What is the same for the same fault of another state of the object."""
+
+
+_Fault = TypeVar("_Fault", bound=KubernetesFault)
+
+
+def findings_of_faults(
+    faults: Iterable[_Fault], is_refusal: Callable[[_Fault], bool], of_stored: Callable[[], Iterable[_Fault]]
+) -> Findings:
+    """Findings in lines, :data:`MAX_FINDINGS` of each sort. A refusal that the stored object has as well is a notice.
+
+    Other faults are warnings. The faults ``of_stored`` are asked for at the first refusal.
+    """
+    findings, stored = Findings(), None
+    for fault in faults:
+        if not is_refusal(fault):
+            findings.warnings.append(Warn(fault.field, cut_end(fault.text, LINE), fault.code))
+            continue
+        if stored is None:
+            stored = frozenset(one.unplaced() for one in of_stored())
+        if fault.unplaced() in stored:
+            text = f"{cut_end(fault.text, LINE - len(SPARED))}{SPARED}"
+            findings.notices.append(Warn(fault.field, text, fault.code))
+        else:
+            findings.causes.append(Cause(fault.field, fault.reason, cut_end(fault.text, LINE), fault.code))
+    for sort in (findings.causes, findings.notices, findings.warnings):
+        del sort[MAX_FINDINGS:]
+    return findings
 
 
 def refusals_as_warnings(causes: Iterable[Cause]) -> tuple[Warn, ...]:

@@ -34,8 +34,7 @@ class Fact:
     argument. A ``raw`` fact receives the object as it was sent, with unknown fields: it is about
     other releases, so it does not apply where another one is installed. A ``stored``
     fact receives the stored object of an update; for other requests, an empty object. A ``constant`` fact depends on
-    nothing but the settings. A ``sparse`` fact holds under each definition: a field that one lacks counts as absent. A
-    ``remembered`` fact gives the same value, not an equal one, for what it has seen.
+    nothing but the settings. A ``sparse`` fact holds under each definition: a field that one lacks counts as absent.
     """
 
     compute: Callable[..., Any]
@@ -45,7 +44,6 @@ class Fact:
     stored: bool = False
     constant: bool = False
     sparse: bool = False
-    remembered: bool = False
 
     def value(self, obj: dict[str, Any], view: ClusterView, settings: Settings) -> Any:
         return self.compute(obj, view, settings) if self.configurable else self.compute(obj, view)

@@ -15,11 +15,13 @@ __all__ = [
     "dns_1035_label",
     "dns_1123_label",
     "dns_1123_subdomain",
+    "generated_name",
     "label_key",
     "label_value",
     "path_segment",
 ]
 
+_LONGEST_BASE: Final = 58
 _LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _LABEL_1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
@@ -120,6 +122,11 @@ def _key_prefix(value: str) -> list[str]:
 
 def label_value(value: str) -> list[str]:
     return _check(value, 63, "bytes", _is_value, _NOT_A_VALUE)
+
+
+def generated_name(base: str, suffix: str = "xxxxx") -> str:
+    """The name that is generated of ``generateName``; the suffix stands for what is random (names/generate.go)."""
+    return base[:_LONGEST_BASE] + suffix
 
 
 def path_segment(value: str) -> list[str]:

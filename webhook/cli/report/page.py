@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -32,7 +32,7 @@ _WIDTH: Final = 200
 """Characters of a line of source."""
 _TEAMS: Final = ("team", "app.kubernetes.io/part-of")
 """Labels that say whose an object is; the first one counts."""
-_STYLES: Final = {
+_STYLES: Final[Mapping[str, str]] = {
     Effect.REFUSED: "error",
     Effect.WARNED: "warning",
     Effect.RESOLVED: "accepted",
@@ -141,8 +141,8 @@ def _identity(impact: Impact) -> tuple[str, int, str]:
 
 
 def _changed(impacts: Sequence[Impact]) -> _Listed:
-    results = {str(impact.effect): "" for impact in impacts}
-    words = ", ".join(f'<span class="{_STYLES.get(Effect(each), "")}">{each}</span>' for each in results)
+    effects = dict.fromkeys(impact.effect for impact in impacts)
+    words = ", ".join(f'<span class="{_STYLES.get(each, "")}">{each}</span>' for each in effects)
     return _Listed(impacts[0].verdict, words, [*map(_Row.of_impact, impacts)])
 
 
@@ -252,7 +252,7 @@ def _article(each: _Listed) -> str:
 def _finding(verdict: Verdict, row: _Row) -> str:
     field = f"<code>{_text(row.field)}</code>: " if row.field else ""
     helps = "".join(f'<p class="help">{_text(each)}</p>' for each in row.helps)
-    style = {str(name): each for name, each in _STYLES.items()}.get(row.sort, row.sort.split(" ", 1)[0])
+    style = _STYLES.get(row.sort, row.sort.split(" ", 1)[0])
     head = f'<p><span class="{style}">{row.sort}</span> <code>{_text(row.code)}</code> {field}{_text(row.message)}</p>'
     return f'<li data-code="{_text(row.code)}" data-sort="{row.sort}">{head}{helps}{_source(verdict, row.line)}</li>'
 

@@ -9,18 +9,15 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, Final, TypeAlias
 
-from webhook.admission import Cause, Warn, cut_end
+from webhook.admission import Warn, cut_end
 from webhook.cluster import Notes
-from webhook.engine.findings import MAX_FINDINGS, SPARED, Findings
-from webhook.engine.pods.whole import KubernetesJudge, PodFault
+from webhook.engine.findings import MAX_FINDINGS, Findings, findings_of_faults
+from webhook.engine.pods.whole import REFUSED, KubernetesJudge, PodFault
 from webhook.engine.review import ObjectReview, Subject
 from webhook.engine.seen import RIGHT, json_of
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.kubernetes import LINE, Place, Spot, faults_of, parts, spots
 from webhook.policy import Profile, is_above
-
-REFUSED: Final = "KP001"
-"""Kubernetes refuses the pods."""
 
 WARNED: Final = "KP002"
 """Kubernetes accepts the pods with a warning."""
@@ -54,24 +51,13 @@ def pod_findings(subject: Subject, judged: Judged = NOTHING_JUDGED) -> Findings 
     faults, warnings = _judged(review, place, subject.obj, judged)
     if not faults and not warnings:
         return None
-    findings, old_faults, denies = Findings(), None, review.strictness().denies(REFUSED, {Profile.STRICT})
-    for fault in faults:
-        if fault.field in refused or _LAST_INDEX.sub("", fault.field) in refused:
-            continue
-        text = cut_end(fault.text, LINE)
-        if not denies:
-            findings.warnings.append(Warn(fault.field, text, REFUSED))
-            continue
-        if old_faults is None:
-            stored = [] if subject.old is None else _judged(review, place, subject.old, judged)[0]
-            old_faults = frozenset([fault.unplaced() for fault in stored])
-        if fault.unplaced() in old_faults:
-            findings.notices.append(Warn(fault.field, f"{cut_end(text, LINE - len(SPARED))}{SPARED}", REFUSED))
-        else:
-            findings.causes.append(Cause(fault.field, fault.reason, text, REFUSED))
+    left = (one for one in faults if one.field not in refused and _LAST_INDEX.sub("", one.field) not in refused)
+    denies = bool(review.strictness().denies(REFUSED, {Profile.STRICT}))
+    findings = findings_of_faults(
+        left, lambda _: denies, lambda: () if subject.old is None else _judged(review, place, subject.old, judged)[0]
+    )
     findings.warnings += [Warn(field, cut_end(text, LINE), WARNED) for field, text in warnings]
-    for sort in (findings.causes, findings.notices, findings.warnings):
-        del sort[MAX_FINDINGS:]
+    del findings.warnings[MAX_FINDINGS:]
     return findings
 
 

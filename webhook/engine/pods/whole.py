@@ -10,6 +10,9 @@ from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.kubernetes import Fault, Spot, advised_warning, validate, warned
 from webhook.schema import FieldError
 
+REFUSED: Final = "KP001"
+"""Kubernetes refuses the pods."""
+
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 
 
@@ -23,6 +26,10 @@ class PodFault(NamedTuple):
     field: str
     text: str
     value: str = ""
+
+    @property
+    def code(self) -> str:
+        return REFUSED
 
     @classmethod
     def of(cls, fault: Fault) -> PodFault:

@@ -1,6 +1,6 @@
 """Memory of GPUs, weights and caches in bytes: lower bounds of what is needed, upper bounds of what there is.
 
-The tables are data with sources (``tools/fit/*.yaml``), compiled to ``tables.json`` and read when they are first asked.
+The tables are data with sources (``tools/fit/*.yaml``), compiled to ``tables.json``.
 """
 
 from webhook.facts.memory.bounds import GIB, Bound, gib

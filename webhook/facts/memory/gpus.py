@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from webhook.facts.memory.bounds import GIB, Bound
-from webhook.facts.memory.tables import tables
+from webhook.facts.memory.tables import TABLES
 
 _MIB: Final = 2**20
 _LEAST_MIB: Final = 2048
@@ -33,14 +33,14 @@ _SLICED: Final = "-SHARED"
 @lru_cache(maxsize=512)  # a cluster has a few products
 def _row(name: str) -> Mapping[str, Any] | None:
     """The row of a GPU by one of its labels, with its ``name``."""
-    gpu = tables()["labels"].get(name.removesuffix(_SLICED).lower()) if len(name) <= _LONGEST else None
-    return None if gpu is None else {"gpu": gpu, **tables()["devices"][gpu]}
+    gpu = TABLES["labels"].get(name.removesuffix(_SLICED).lower()) if len(name) <= _LONGEST else None
+    return None if gpu is None else {"gpu": gpu, **TABLES["devices"][gpu]}
 
 
 def accelerator(name: str) -> Bound | None:
     """The most memory of a GPU of this name, of all its variants: an A100 has 80 GiB at most. None if unknown."""
     wanted = name.strip().upper() if len(name) <= _LONGEST else ""
-    devices = tables()["devices"]
+    devices = TABLES["devices"]
     named = [gpu for gpu in devices if wanted and f"{gpu.upper()}-".startswith(f"{wanted}-")]
     row = _row(name)
     named += [row["gpu"]] if row is not None else []
@@ -90,5 +90,5 @@ def _by_driver(labels: Mapping[str, str], resource: str, product: str) -> Bound 
 
 
 def _of_instance(kind: str) -> Bound | None:
-    row = tables()["instances"].get(kind) if len(kind) <= _LONGEST else None
+    row = TABLES["instances"].get(kind) if len(kind) <= _LONGEST else None
     return None if row is None or row["shared"] else Bound(row["bytes"], row["firm"], f"{row['gpu']} of {kind}")

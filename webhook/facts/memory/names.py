@@ -6,7 +6,7 @@ import re
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from webhook.facts.memory.tables import tables
+from webhook.facts.memory.tables import TABLES
 
 _LONGEST: Final = 200
 """Characters of a name that is read: a repository's has at most 96, a file's 200."""
@@ -67,7 +67,7 @@ def _rows() -> tuple[_Row, ...]:
             row["heads"] or 0,
             row["context"] or 0,
         )
-        for row in tables()["models"]
+        for row in TABLES["models"]
     )
 
 
@@ -80,7 +80,7 @@ def _literal(pattern: str) -> str:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(f"({pattern}){tables()['suffixes']}")
+    return re.compile(f"({pattern}){TABLES['suffixes']}")
 
 
 @lru_cache(maxsize=1024)

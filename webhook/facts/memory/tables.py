@@ -1,18 +1,11 @@
-"""The compiled tables, read once: what the labels of nodes and the names of models mean."""
+"""The compiled tables: what the labels of nodes and the names of models mean."""
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
-Table = dict[str, Any]
-
-
-@cache
-def tables() -> Table:
-    """The document that ``python -m tools.fit`` writes."""
-    read: Table = orjson.loads(Path(__file__).with_name("tables.json").read_bytes())
-    return read
+TABLES: Final[dict[str, Any]] = orjson.loads(Path(__file__).with_name("tables.json").read_bytes())
+"""The document that ``python -m tools.fit`` writes."""

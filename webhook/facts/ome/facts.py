@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from sys import intern
 from typing import Any, Final
 
-import orjson
-
 from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.fact import BOOLEAN, INTEGER, NAMES, STRING, STRINGS, Fact, cut_middle, fields
 from webhook.facts.nodes import Memo, Referent, at, items, mapping, namespace_of, text, texts, whole
@@ -130,25 +128,7 @@ def _made(service: dict[str, Any], view: ClusterView, settings: Settings) -> dic
     names = texts(service, "spec", "model", "fineTunedWeights")
     weight = view.get(Kind("ome.io", "FineTunedWeight"), "", names[0]) if names else None
     model, runtime = model_of(service, view, settings), _chosen_runtime(service, view, settings)
-    has_one = has_ingress(service, view, settings)
-    try:
-        given = [mapping(service, "metadata"), service.get("spec")]
-        written = orjson.dumps(given, option=orjson.OPT_PASSTHROUGH_SUBCLASS).decode()
-    except TypeError:  # an integer of more than 64 bits, half of a surrogate pair, or an object that notes what is read
-        return made(Served(service, model, runtime, tuple(names), weight, has_one))
-    parts = [part for chosen in (model, runtime) for part in ((None, None) if chosen is None else chosen)]
-    return _MADE(intern(written), *parts, weight, has_one)
-
-
-def _made_of(written: str, *chosen: Any) -> dict[str, Any]:
-    (metadata, spec), (kind, model, kind_of_runtime, runtime, weight, has_one) = orjson.loads(written), chosen
-    of_service = None if model is None else Referent(kind, model)
-    below = None if runtime is None else Referent(kind_of_runtime, runtime)
-    names = texts({"spec": spec}, "spec", "model", "fineTunedWeights")
-    return made(Served({"metadata": metadata, "spec": spec}, of_service, below, tuple(names), weight, has_one))
-
-
-_MADE: Final = Memo(_made_of, limit=64)
+    return made(Served(service, model, runtime, tuple(names), weight, has_ingress(service, view, settings)))
 
 
 def _workers(runtime: Any, part: str) -> bool:
@@ -391,7 +371,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
             configurable=True,
         ),
         "refusal": Fact(_refusal, STRING, configurable=True),
-        "made": Fact(_made, MADE, configurable=True, sparse=True, remembered=True),
+        "made": Fact(_made, MADE, configurable=True, sparse=True),
         "weights": Fact(_weights, fields(missing=STRINGS, other=STRINGS, disabled=STRINGS)),
         "misspelt": Fact(lambda obj, _: misspelt(obj), {"type": "object", "additionalProperties": STRING}),
         "withoutReplicas": Fact(_without_replicas, STRINGS),

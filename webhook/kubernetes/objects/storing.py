@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from webhook.golang.names import generated_name
 from webhook.kubernetes.values import Json, field, flag, number, structs, text
 
 UID: Final = "9f2bb1d2-0000-4000-8000-000000000000"
 """Stands for the unique id that an object gets."""
-_BASE: Final = 58
-"""Characters of generateName in the generated name."""
-_GENERATED: Final = "xxxxx"
-"""Stands for the random suffix of a generated name."""
 
 _WITHOUT_STATUS: Final = frozenset(
     {
@@ -31,7 +28,7 @@ def prepared(obj: Json, old: Json | None = None) -> Json:
             obj["status"] = old["status"]
     metadata = field(obj, "metadata") or {}
     if not text(metadata, "name") and (base := text(metadata, "generateName")):
-        obj = {**obj, "metadata": {**metadata, "name": f"{base[:_BASE]}{_GENERATED}"}}
+        obj = {**obj, "metadata": {**metadata, "name": generated_name(base)}}
     if old is None:
         return _CREATED[kind](obj) if kind in _CREATED else obj
     return _UPDATED[kind](obj, old) if kind in _UPDATED else obj

@@ -13,7 +13,7 @@ from webhook.catalog import KnownKind
 from webhook.children import UNKNOWN, builtin_errors, decode_builtin, name_rule
 from webhook.engine import NAMESPACE
 from webhook.golang.fmt import type_text, value_text
-from webhook.golang.names import dns_1123_subdomain
+from webhook.golang.names import dns_1123_subdomain, generated_name
 from webhook.kubernetes import faults_of, shortened
 from webhook.schema import (
     CoerceError,
@@ -42,11 +42,7 @@ _SYSTEM: Final = frozenset(
 """Fields of ObjectMeta that the API server sets, whatever a file has; kubectl itself drops resourceVersion."""
 _UPDATED: Final = frozenset({"deletionGracePeriodSeconds", "deletionTimestamp", "selfLink", "uid"})
 """Those that count in an update. It must not change them, except for selfLink."""
-_GENERATED: Final = "xxxxx"
-"""Stands for the random suffix of a generated name."""
 _MOST_REPLICAS: Final = 2**31 - 1
-_LONGEST_BASE: Final = 58
-"""Characters of generateName in the generated name (``names.SimpleNameGenerator``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +178,7 @@ def metadata_causes(obj: dict[str, Any], kind: KnownKind | None, old: dict[str, 
         return list(map(_cause, validate_metadata_update(metadata, old["metadata"])))
     generated = not metadata.get("name") and "generateName" in metadata
     if generated:
-        metadata = {**metadata, "name": f"{metadata['generateName'][:_LONGEST_BASE]}{_GENERATED}"}
+        metadata = {**metadata, "name": generated_name(metadata["generateName"])}
     rule = dns_1123_subdomain if kind is not None else name_rule(kind_of(obj))
     namespaced = _is_namespaced(kind_of(obj), kind)
     errors = validate_metadata(metadata, namespaced=namespaced, name_rule=rule)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from webhook import children, engine
+from webhook import engine
 from webhook.admission import Cause, Decision, GroupVersionKind, Request, review
 from webhook.admission.errors import Fault, ModelgateError, NotReady, RequestError, TooLarge, Unavailable
 from webhook.catalog import Catalog
@@ -37,9 +37,6 @@ _PARTS: Final = attrgetter(*Options.__match_args__)
 
 OTHER: Final = "other"
 """The kind in metrics of an object that nothing covers."""
-
-_LOADED: Final = children.is_builtin
-"""What judges children is loaded with the server, whose reviews read no file."""
 
 
 class Judgement(NamedTuple):
