@@ -91,6 +91,12 @@ def test_no_question_raises(workspace, text, line, character, encoding):
     actions("file:///w/edited.yaml", "/w/edited.yaml", workspace, lines, asked)
 
 
+def test_a_file_that_has_an_object_twice_can_be_changed(workspace):
+    once = MODEL.replace("name: llama", "name: of-no-other-file")
+    for text in (f"{once}---\n{once}", once, f"{once}---\n{once}", None):
+        workspace.change("/w/twice.yaml", text)
+
+
 @given(st.sampled_from([MODEL, SERVICE]), st.data())
 @settings(deadline=None)
 def test_a_right_file_that_cannot_be_read_any_more_is_not_red(workspace, text, data):

@@ -24,7 +24,7 @@ class Objects:
     """All objects, by the name of their file. Of two with one name, the one in the later file counts."""
 
     def __init__(self) -> None:
-        self._files = dict[str, list[tuple[Kind, _Name]]]()
+        self._files = dict[str, set[tuple[Kind, _Name]]]()
         self._held = dict[Kind, dict[_Name, dict[str, Held]]]()
         self._lists = dict[Kind, dict[tuple[int, str | None], Sequence[dict[str, Any]]]]()
 
@@ -40,7 +40,7 @@ class Objects:
             metadata = held.value["metadata"]
             kind = Kind(held.value["apiVersion"].rpartition("/")[0], held.value["kind"])
             name = (metadata.get("namespace", ""), metadata["name"])
-            self._files.setdefault(source, []).append((kind, name))
+            self._files.setdefault(source, set()).add((kind, name))
             self._held.setdefault(kind, {}).setdefault(name, {})[source] = held
             self._lists.pop(kind, None)
 
