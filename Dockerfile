@@ -17,11 +17,12 @@ COPY requirements/run.txt requirements/build.txt requirements/unused.txt require
 RUN /opt/build/bin/pip --python /opt/modelgate/bin/python install --no-compile --require-hashes --only-binary :all: \
     -r requirements/run.txt \
  && /opt/build/bin/pip install --require-hashes --only-binary :all: -r requirements/build.txt
-# The kubernetes client without its asynchronous half and its class for each type: 120 of 200 MB, never imported.
+# Without what is never imported: 120 of 200 MB. The kubernetes client has an asynchronous half and a class for each type.
 RUN /opt/build/bin/pip --python /opt/modelgate/bin/python uninstall -q -y -r requirements/unused.txt \
- && cd /opt/modelgate/lib/python3*/site-packages/kubernetes \
- && rm -r aio \
- && find client/api client/models -name '*.py' ! -name __init__.py -delete
+ && cd /opt/modelgate/lib/python3*/site-packages \
+ && rm -r kubernetes/aio \
+ && find kubernetes/client/api kubernetes/client/models -name '*.py' ! -name __init__.py -delete \
+ && find . -name '*.py[ixd]' -delete
 # Everything that .dockerignore allows.
 COPY . .
 # Compile byte code now: the file system is read-only at run time, and compiling takes most of a cold start. The source

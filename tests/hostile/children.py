@@ -109,7 +109,7 @@ def hung(report: Report, count: int = FORKS) -> None:
     with following() as (cluster, flags), serving(*flags) as gate:
         stop = threading.Event()
         with churned(cluster, stop):
-            statuses = Counter(gate.post("/validate?timeout=5s", _seeing_body())[0] for _ in range(count))
+            statuses = Counter(gate.post("/validate?timeout=25s", _seeing_body())[0] for _ in range(count))
     failed = count - statuses[200]
     note = ", ".join(f"{status}: {times}" for status, times in statuses.items())
     report.add("forks", f"of {count} large reviews while the view changes: hung or failed", failed, "", 0, note)

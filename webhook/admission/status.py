@@ -110,7 +110,7 @@ def _cut(cause: Cause, length: int) -> Cause:
 
 
 def warnings(raised: tuple[Warn, ...]) -> list[str]:
-    """The warnings within the API server's limits; a last one counts those that are omitted."""
+    """The warnings within the API server's limits, each with its code; a last one counts those that are omitted."""
     lines: list[str] = []
     room = WARNINGS_LENGTH - WARNING_LENGTH  # reserved for the line that counts the rest
     for index, warning in enumerate(raised):
@@ -118,7 +118,8 @@ def warnings(raised: tuple[Warn, ...]) -> list[str]:
         if "  " in line or not line.isprintable() or line != line.strip():
             line = " ".join(line.split())
         if len(line) > WARNING_LENGTH:
-            line = cut_end(line, WARNING_LENGTH)
+            code = f" ({warning.code})" if warning.code else ""
+            line = f"{cut_end(line.removesuffix(code), WARNING_LENGTH - len(code))}{code}"
         room -= len(line) if line.isascii() else len(line.encode())
         if room < 0:
             lines.append(f"and {len(raised) - index} more warnings: see `modelgate check` for all of them")
