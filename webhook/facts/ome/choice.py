@@ -199,4 +199,6 @@ def ranking_tables(service: dict[str, Any], view: ClusterView, settings: Setting
         for number, each in enumerate(found.ranked, 1)
     ]
     rows += [("-", each.runtime.name, each.runtime.kind, "", each.reason) for each in found.excluded]
-    yield Table(title, ("rank", "runtime", "kind", "score", "reason"), tuple(rows))
+    best = max((each.score for each in found.ranked), default=0)
+    shares = (*(each.score / best if best else 0.0 for each in found.ranked), *(None for _ in found.excluded))
+    yield Table(title, ("rank", "runtime", "kind", "score", "reason"), tuple(rows), shares, name)
