@@ -78,8 +78,9 @@ def test_sarif_is_of_its_schema(tree: Path, capsys: Capture) -> None:
     assert any(level == "note" and text.startswith("not read: 1 Helm template, ") for level, text in told)
     texts = {rule["id"]: rule for rule in run["tool"]["driver"]["rules"]}
     short, full = (texts["LK305"][name]["text"] for name in ("shortDescription", "fullDescription"))
-    assert short.endswith(".")
-    assert "modelgate rule" not in short
+    assert short.startswith("spec.hardware.accelerator: accelerator is cpu (the default) although GPUs are requested")
+    assert texts["LK305"]["name"] == "SpecHardwareAcceleratorAcceleratorIsCpuTheDefault"
+    assert all(re.fullmatch(r"[A-Za-z0-9]+", rule["name"]) for rule in texts.values())
     assert full.startswith("LK305: Model (inference.llmkube.dev/v1alpha1), spec.hardware.accelerator\n")
     assert texts["LK305"]["help"]["text"] == full
     fingerprints = [each["partialFingerprints"]["modelgate/v1"] for each in run["results"]]
@@ -108,6 +109,16 @@ def test_no_format_names_a_place_that_is_not_in_the_repository(
             assert levels == {"warning", "note"}
             assert not any("physicalLocation" in place for each in run["results"] for place in each["locations"])
             assert len(run["results"]) > 3
+
+
+def test_a_rule_links_to_the_documents_of_a_repository(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.yaml").write_text(WARNED)
+    main(["check", "-o", "sarif", "--docs-url=https://git.example.com/gate/blob/v1/docs", "m.yaml"])
+    (rule,) = json.loads(capsys.readouterr().out)["runs"][0]["tool"]["driver"]["rules"]
+    assert rule["helpUri"] == "https://git.example.com/gate/blob/v1/docs/rules/llmkube.md"
 
 
 @pytest.mark.parametrize("where", ["flag", "environment", "file", "nowhere"])

@@ -184,7 +184,7 @@ def test_a_page_of_one_field_has_no_other(tmp_path: Path, capsys: pytest.Capture
     assert "What the operator makes" not in page
 
 
-def test_an_explanation_of_hostile_names_has_no_markup_of_theirs(
+def test_an_explanation_of_hostile_names_has_no_other_markup(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "bad.yaml"

@@ -79,7 +79,7 @@ def _explanations(outcomes: Outcomes, wanted: Sequence[str | int] | None) -> Ite
         judge = outcomes.judges.of(outcome.document)
         explanation = explained(outcome, judge.view, judge.options.settings, judge.catalog)
         if wanted is not None:
-            fields = tuple(each for each in explanation.fields if list(each.path[: len(wanted)]) == wanted)
+            fields = tuple(origin for origin in explanation.fields if list(origin.path[: len(wanted)]) == wanted)
             explanation = replace(explanation, tables=(), fields=fields)
         if wanted is None or explanation.fields:
             yield outcome, explanation
@@ -130,7 +130,7 @@ def _print_object(outcome: ReviewedManifest, explanation: Explanation) -> None:
     say(f"{_place(outcome)}: {explanation.title}{judged_as}")
     for table in explanation.tables:
         _print(table)
-    rows = tuple((each.field, json.dumps(each.value, ensure_ascii=False), each.origin) for each in explanation.fields)
+    rows = tuple((at.field, json.dumps(at.value, ensure_ascii=False), at.origin) for at in explanation.fields)
     _print(Table("fields", ("field", "value", "from"), rows))
 
 

@@ -29,11 +29,11 @@ class ExplainedObject(NamedTuple):
 
 def render(objects: Sequence[ExplainedObject]) -> str:
     """The page. Objects for which something was chosen or that have a bar come first."""
-    ordered = sorted(objects, key=lambda each: not any(map(_has_picture, each.explanation.tables)))
+    ordered = sorted(objects, key=lambda item: not any(map(_has_picture, item.explanation.tables)))
     title = ordered[0].explanation.title if len(ordered) == 1 else f"{len(ordered):,} objects"
-    links = "".join(f'<li><a href="#o{n}">{plain(each.explanation.title)}</a></li>' for n, each in enumerate(ordered))
+    links = "".join(f'<li><a href="#o{n}">{plain(item.explanation.title)}</a></li>' for n, item in enumerate(ordered))
     contents = f'<nav aria-label="Objects"><ul>{links}</ul></nav>' if len(ordered) > 1 else ""
-    body = "\n".join(_section(number, each) for number, each in enumerate(ordered))
+    body = "\n".join(_section(number, item) for number, item in enumerate(ordered))
     return document(f"Modelgate explains {title}", contents, body)
 
 
@@ -54,7 +54,7 @@ def _parts(of: ExplainedObject) -> Iterator[str]:
         yield from _choice(table) if table.of else _table(table)
     if of.explanation.fields:
         rows = tuple(
-            (each.field, json.dumps(each.value, ensure_ascii=False), each.origin) for each in of.explanation.fields
+            (item.field, json.dumps(item.value, ensure_ascii=False), item.origin) for item in of.explanation.fields
         )
         yield from _table(Table("Where each field comes from", ("field", "value", "from"), rows))
     if of.children:

@@ -14,6 +14,7 @@ from webhook.cli.report.codes import KUBERNETES
 from webhook.cli.report.difference import ChangeReport, Effect, Impact
 from webhook.cli.report.markup import document, plain, source_line
 from webhook.cli.report.report import Report, rule_page
+from webhook.cli.rule.titles import title_of
 from webhook.facts.nodes import text as text_at
 from webhook.library.apiserver import kind_of
 from webhook.library.findings import CODES, Finding
@@ -208,17 +209,15 @@ def _table(title: str, counts: Counter[str], shown: Callable[[str], str]) -> str
 
 
 def _sentences(page: _Page) -> dict[str, str]:
-    """What each code means, in a sentence; "" where the sentence only refers to another code."""
+    """What each code means, in general words."""
     kinds = {row.code: kind_of(each.verdict.document.value) for each in page.listed for row in each.rows}
     loaded = catalog.load(packs=page.packs)
     without_rule = {**CODES, **KUBERNETES}
     sentences = dict[str, str]()
     for code, kind in kinds.items():
         known = loaded.uncompiled(kind) if code not in without_rule and kind in loaded.kinds else None
-        rules = () if known is None else (rule for each in known.sources for rule in each.document.spec.rules)
-        docs = next((rule.docs for rule in rules if rule.code == code), without_rule.get(code, ""))
-        sentence = " ".join(docs.split()).partition(". ")[0].rstrip(".")
-        sentences[code] = "" if sentence.startswith("As ") else sentence
+        docs = without_rule.get(code, "").partition(". ")[0].rstrip(".")
+        sentences[code] = docs if known is None else title_of(code, known)
     return sentences
 
 

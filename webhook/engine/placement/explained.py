@@ -26,7 +26,7 @@ def fit_tables(kind: KnownKind, obj: dict[str, Any], view: ClusterView, settings
     judged = judge_fit(kind, obj, view, settings)
     rows = () if judged is None else tuple(_rows(judged))
     if rows:
-        shares = tuple(row[3] if len(row) > len(_HEADER) else None for row in rows)
+        shares = tuple(row[3] if len(row) == 4 else None for row in rows)
         yield Table("fit", _HEADER, tuple(row[:3] for row in rows), shares)
 
 
