@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 
-from tests.cli.trees import BAD, WARNED, repository
+from tests.cli.trees import BAD, GOOD, WARNED, repository
 from tests.shared import ROOT
 from webhook import catalog
 from webhook.cli import main
@@ -181,3 +181,31 @@ def test_gitlab_gets_issues_with_different_fingerprints(tree: Path, capsys: Capt
     assert "bad.yaml:7:3: schema error: spec.source" in capsys.readouterr().err
     assert all(each.keys() == {"description", "check_name", "fingerprint", "severity", "location"} for each in issues)
     assert all(isinstance(each["location"]["lines"]["begin"], int) for each in issues)
+
+
+def test_markdown_has_the_findings_and_nothing_of_theirs_is_a_link_or_a_mention(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = "a`b|@all<img src=x> [x](http://y)\\n\\e[31m::error::x"
+    (tmp_path / "m.yaml").write_text(BAD.replace("name: bad", f'name: "{name}"'))
+    assert main(["check", "-o", "markdown", "m.yaml"]) == 1
+    title, _, head, rule, *rows = capsys.readouterr().out.splitlines()
+    assert title == "### modelgate: 1 refused, 0 with warnings, of 1 checked"
+    assert (head.count("|"), rule) == (6, "|---|---|---|---|---|")
+    assert rows[0].startswith("| error | `unknown-field` | `m.yaml:4` | `Model ")
+    for row in rows:
+        outside = "".join(row.split("`")[::2])
+        assert (row.count("|"), "@" in outside, "<" in outside, "http" in outside, "\x1b" in row) == (6, *[False] * 4)
+    (tmp_path / "m.yaml").write_text(GOOD)
+    assert main(["check", "-o", "markdown", "m.yaml"]) == 0
+    assert capsys.readouterr().out == "### modelgate: no finding, of 1 checked\n"
+
+
+def test_markdown_fits_into_a_comment(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.yaml").write_text("---\n".join([BAD.replace("fromat", "f" * 3000)] * 200))
+    assert main(["check", "-o", "markdown", "m.yaml"]) == 1
+    out = capsys.readouterr().out
+    assert len(out) < 65_000
+    assert re.search(r"not listed: \d+ more; `-o json` has all", out)

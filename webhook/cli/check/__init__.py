@@ -53,7 +53,7 @@ def add_parser(commands: Commands) -> None:
         "also list what is not checked or not read, and below an object the rules that are not applied to its values, "
         "and, where one of several other objects is chosen for it, all of them with the reasons"
     )
-    add_output(parser, ("text", *FORMATS, "markdown"), quiet, verbose)
+    add_output(parser, ("text", *FORMATS), quiet, verbose)
     add = group(parser, COUNTS).add_argument
     add(
         "--strict",
