@@ -156,10 +156,9 @@ def _markdown(differences: ChangeReport) -> Iterator[str]:
     if shown:
         yield from ("", f"<details><summary>Places ({len(shown):,})</summary>", "")
         for impact in shown:
-            where = (
-                f"{markdown.code(f'{impact.source}:{impact.place.line}')} {markdown.code(impact.code)} {impact.effect}"
-            )
-            yield f"- {where}, {markdown.code(impact.verdict.title)}: {markdown.code(impact.text)}"
+            where = markdown.code(f"{impact.source}:{impact.place.line}")
+            what = f"{markdown.code(impact.code)} {impact.effect}, {markdown.code(impact.verdict.title)}"
+            yield f"- {where} {what}: {markdown.code(impact.text)}"
         yield from ("", "</details>")
     left_out = _left_out(differences, shown, "`-o json`")
     yield from chain.from_iterable(("", line) for line in left_out)
