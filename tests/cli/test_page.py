@@ -184,6 +184,17 @@ def test_a_page_of_one_field_has_no_other(tmp_path: Path, capsys: pytest.Capture
     assert "What the operator makes" not in page
 
 
+def test_a_page_of_many_objects_is_bounded_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "many.yaml"
+    model = SERVED.partition("---")[0]
+    file.write_text("---\n".join(model.replace("name: qwen", f"name: m{n}") for n in range(130)))
+    assert main(["explain", "-o", "html", str(file)]) == 0
+    page = capsys.readouterr().out
+    assert (page.count("<section"), page.count('href="#o')) == (100, 100)
+    assert "130 objects" in page
+    assert "30 objects more: name fewer files." in page
+
+
 def test_an_explanation_of_hostile_names_has_no_other_markup(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

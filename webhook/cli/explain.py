@@ -89,7 +89,7 @@ def _print_page(explanations: Sequence[Explained], *, children: bool) -> None:
     from webhook.cli.report import explanation as page  # noqa: PLC0415 - most calls print no HTML
 
     objects = [
-        page.ExplainedObject(_place(outcome), explanation, outcome.describe() if children else ())
+        page.ExplainedObject(_place(outcome), explanation, outcome.describe if children else tuple)
         for outcome, explanation in explanations
     ]
     print(page.render(objects))

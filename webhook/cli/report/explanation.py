@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from webhook.children import Child
@@ -17,6 +17,8 @@ __all__ = ["ExplainedObject", "render"]
 
 _SHOWN: Final = 12
 """Candidates of a choice that are in sight; the others are folded."""
+_MOST: Final = 100
+"""Objects of a page: each takes some 16 KB."""
 
 
 class ExplainedObject(NamedTuple):
@@ -24,16 +26,19 @@ class ExplainedObject(NamedTuple):
 
     place: str
     explanation: Explanation
-    children: Sequence[Child]
+    describe: Callable[[], Sequence[Child]]
 
 
 def render(objects: Sequence[ExplainedObject]) -> str:
     """The page. Objects for which something was chosen or that have a bar come first."""
     ordered = sorted(objects, key=lambda item: not any(map(_has_picture, item.explanation.tables)))
     title = ordered[0].explanation.title if len(ordered) == 1 else f"{len(ordered):,} objects"
-    links = "".join(f'<li><a href="#o{n}">{plain(item.explanation.title)}</a></li>' for n, item in enumerate(ordered))
+    shown = ordered[:_MOST]
+    links = "".join(f'<li><a href="#o{n}">{plain(item.explanation.title)}</a></li>' for n, item in enumerate(shown))
     contents = f'<nav aria-label="Objects"><ul>{links}</ul></nav>' if len(ordered) > 1 else ""
-    body = "\n".join(_section(number, item) for number, item in enumerate(ordered))
+    body = "\n".join(_section(number, item) for number, item in enumerate(shown))
+    if len(ordered) > _MOST:
+        body += f"\n<p>{_count(len(ordered) - _MOST, 'object')} more: name fewer files.</p>"
     return document(f"Modelgate explains {title}", contents, body)
 
 
@@ -57,9 +62,9 @@ def _parts(of: ExplainedObject) -> Iterator[str]:
             (item.field, json.dumps(item.value, ensure_ascii=False), item.origin) for item in of.explanation.fields
         )
         yield from _table(Table("Where each field comes from", ("field", "value", "from"), rows))
-    if of.children:
-        yield f"<h3>What the operator makes: {_count(len(of.children), 'object')}</h3>"
-        yield from map(_child, of.children)
+    if children := of.describe():
+        yield f"<h3>What the operator makes: {_count(len(children), 'object')}</h3>"
+        yield from map(_child, children)
 
 
 def _table(table: Table) -> Iterator[str]:
