@@ -83,7 +83,7 @@ def nodes_of(pod: ServedPod, around: PodSurroundings) -> Nodes:
     if around.table.lacks(needs.labels):
         return Nodes("the pod asks for a label of one node that is not kept")
     places = tuple(_places(needs, around.table))
-    extended = (resource for resource in needs.requests if _EXTENDED in resource)
+    extended = [resource for resource in needs.requests if _EXTENDED in resource]
     if all(place.failed for place in places) and any(map(around.offers_by_claims, extended)):
         return Nodes("a DeviceClass offers the resource, or may: claims decide", needs)
     tolerant = needs._replace(tolerations=_ALL_TAINTS)
@@ -133,8 +133,10 @@ def _forgiven(shape: NodeShape) -> NodeShape:
     """A shape without what ends by itself."""
     taints = tuple(taint for taint in shape.taints if not taint.key.startswith(_OWN_STATE))
     capacity: Mapping[str, int] | None = shape.capacity
-    if capacity is not None and (counted := counted_gpus(shape.labels)) > capacity.get(_GPU, 0):
-        capacity = {**capacity, _GPU: counted}
+    if capacity is not None:
+        of_machine = {**shape.devices, _GPU: max(counted_gpus(shape.labels), shape.devices.get(_GPU, 0))}
+        away = {name: most for name, most in of_machine.items() if most > capacity.get(name, 0)}
+        capacity = {**capacity, **away} if away else capacity
     if not shape.unschedulable and len(taints) == len(shape.taints) and capacity is shape.capacity:
         return shape
     return replace(shape, taints=taints, capacity=capacity, unschedulable=False)
