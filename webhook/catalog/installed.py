@@ -161,10 +161,10 @@ def _unsure(catalog: Catalog, defined: Collection[tuple[str, str]]) -> Iterator[
             yield Deviation(gvk, aside=aside, release=why)
 
 
-def _may_differ(catalog: Catalog, known: KnownKind) -> bool:
+def _may_differ(catalog: Catalog, kind: KnownKind) -> bool:
     """Whether several releases, or an unknown one, count for all objects of a kind: not for the shape of one."""
-    in_force = known.in_force
-    return known.api in catalog.in_force and len(in_force.releases) != 1 and in_force.by != "shape"
+    in_force = kind.in_force
+    return kind.api in catalog.in_force and len(in_force.releases) != 1 and in_force.by != "shape"
 
 
 def _digest(catalog: Catalog, found: Mapping[GroupVersionKind, _Change]) -> str:

@@ -148,11 +148,11 @@ class Rulings:
         gvk, shipped = kind_of(document.value), self._loaded.shipped
         if gvk not in shipped.kinds:
             return None
-        known = shipped.uncompiled(gvk)
-        if not known.pack.shapes or shipped.releases()[known.api].by != "documented":
+        kind = shipped.uncompiled(gvk)
+        if not kind.pack.shapes or shipped.releases()[kind.api].by != "documented":
             return None
-        in_force = known.pack.by_shape(known.plural, document.value)
-        return (known.api, in_force) if in_force else None
+        in_force = kind.pack.by_shape(kind.plural, document.value)
+        return (kind.api, in_force) if in_force else None
 
     def _is_pinned(self, api: str, pinned: Mapping[str, Pinned]) -> bool:
         return api in pinned and self._release(api, self._loaded.shipped.packs[api], pinned[api])[0] is not None
