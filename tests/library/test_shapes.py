@@ -5,6 +5,10 @@ import json
 import pytest
 
 from webhook.cli import main
+from webhook.engine import audit
+from webhook.facts.settings import Settings
+from webhook.library.rulings import Rulings
+from webhook.manifests.documents import Document
 
 NEWER = {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "modelID": "org/m"}
 DOCUMENTED = {
@@ -62,3 +66,8 @@ def test_the_report_says_by_what_it_judges(tmp_path, capsys):
     checked(tmp_path, capsys, NEWER)
     main(["check", "--no-config", str(tmp_path)])
     assert "judged as of llm-d 0.5.0 to 0.8.0 (by its fields): for one release, --release" in capsys.readouterr().err
+
+
+def test_a_ruling_without_an_object_is_that_of_the_documented_release():
+    rulings = Rulings(audit.load("standard", Settings()))
+    assert rulings.of_no_file.number == rulings.of(Document("a", 1, {"apiVersion": "v1", "kind": "Pod"})).number

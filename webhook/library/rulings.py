@@ -145,8 +145,8 @@ class Rulings:
 
     def _shape(self, document: Document) -> tuple[str, InForce] | None:
         """The API of an object, and the releases whose shape it has; None if it may be of the documented one."""
-        gvk, shipped = kind_of(document.value), self._loaded.shipped
-        if gvk not in shipped.kinds:
+        gvk, shipped = kind_of(document.value) if document.value else None, self._loaded.shipped  # without an object
+        if gvk is None or gvk not in shipped.kinds:
             return None
         kind = shipped.uncompiled(gvk)
         if not kind.pack.shapes or shipped.releases()[kind.api].by != "documented":
