@@ -407,7 +407,6 @@ def test_a_mistake_in_a_change_says_what_to_write(
         (("--what-if", UP, "--git", "main"), "--git: compares the files with those of a commit"),
         (("--what-if", UP, "--diff"), "--diff: prints what is filled in now"),
         (("--what-if", UP, "-o", "sarif"), "sarif is not a format of --what-if: use text, json, github, markdown"),
-        (("-o", "markdown"), "markdown is the format of a difference: give --what-if, too"),
     ],
 )
 @pytest.mark.usefixtures("tree")
