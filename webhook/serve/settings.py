@@ -81,6 +81,10 @@ class Settings(BaseModel):
 
     log_format: Literal["text", "json"] = "text"
     """How to write log lines."""
+    log_users: Literal["name", "hash", "none"] = "name"
+    """How the log names who has asked for an object that is refused."""
+    metrics_namespaces: Annotated[int, Field(ge=0, le=1000)] = 0
+    """So many namespaces are a label of the findings; 0: none."""
     trace_endpoint: Annotated[str, Field(pattern=r"^(https?://.+)?$")] = ""
     """The OTLP collector of traces, over HTTP; empty: no traces."""
 

@@ -25,6 +25,7 @@ from webhook.serve.gate.state import Call, InstalledDocuments, Need, Parts, Read
 from webhook.serve.gate.uncovered import Uncovered
 from webhook.serve.http.immediate import Answer
 from webhook.serve.metrics import Metrics
+from webhook.serve.noted import Journal
 
 if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
     from webhook.engine.policyset import PolicySet
@@ -46,6 +47,8 @@ class Gate:
         clock: seconds, for deadlines and durations.
         needs: further parts that must be ready.
         without: groups of APIs that this installation does not cover.
+        metrics: where reviews are counted.
+        journal: where decisions are logged.
         parts: further parts of the state.
     """
 
@@ -56,12 +59,15 @@ class Gate:
         clock: Callable[[], float] = time.monotonic,
         needs: Iterable[Need] = (),
         without: Collection[str] = frozenset(),
+        metrics: Metrics | None = None,
+        journal: Journal | None = None,
         **parts: Unpack[Parts],
     ) -> None:
         state = State(MemoryView(), RecentStamps(), Options(), Pace(clock))
         self.state = state.replaced(**parts).replaced(loaded=catalog)
         self.readiness = Readiness(needs)
-        self.metrics = Metrics()
+        self.metrics = metrics or Metrics()
+        self._journal = journal or Journal()
         self.uncovered = Uncovered(self.metrics.uncovered)
         self.without = frozenset(without)
         self.clock = clock
@@ -179,7 +185,7 @@ class Gate:
 
     def _record(self, by: State, call: Call, found: Judgement, seconds: float) -> None:
         """Count and log a judgement."""
-        record(self.metrics, by, call, found, seconds)
+        record(self.metrics, self._journal, by, call, found, seconds)
         if found.uncovered is not None and by.catalog is not None and by.catalog is self.state.catalog:
             self.uncovered.add(found.uncovered, by.catalog)
 
