@@ -9,9 +9,9 @@ from enum import Enum
 
 from webhook.admission import GroupVersionKind
 from webhook.cluster import APIResource
-from webhook.engine.audit import Applied, Ruling, Standing, Verdict, judge, load, made, native_policies
+from webhook.engine.audit import Ruling, Standing, Verdict, judge, load, made, native_policies
 
-__all__ = ["Applied", "Outlet", "Ruling", "Standing", "Verdict", "judge", "load", "made", "native_policies", "outlet"]
+__all__ = ["Outlet", "Ruling", "Standing", "Verdict", "judge", "load", "made", "native_policies", "outlet"]
 
 
 class Outlet(Enum):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from reconciler.audit import Applied, Ruling, Verdict
+from reconciler.audit import Ruling, Verdict
 from reconciler.children import digest
 from reconciler.heal import REFUSED
 from reconciler.resource import reference
@@ -72,9 +72,9 @@ def report(
     if not (passing or verdict.causes or verdict.warnings or verdict.muted or _is_refused(verdict, condition)):
         return None
     applied = rules.applied(obj)
-    results = [*_results(verdict, condition, applied)]
+    results = [*_results(verdict, condition, applied.operator, rules.because(obj))]
     counts = Counter(each["result"] for each in results)
-    counts["pass"] += len(applied.because.keys() - {each["rule"] for each in results})
+    counts["pass"] += len(applied.codes - {each["rule"] for each in results})
     if not results:
         results = [_result("all", "pass", "info", f"{counts['pass']} rules are met", {}, applied.operator)]
     elif verdict.chosen:
@@ -106,11 +106,11 @@ def _is_refused(verdict: Verdict, condition: Condition) -> bool:
     return verdict.clean and condition.reason == REFUSED
 
 
-def _results(verdict: Verdict, condition: Condition, applied: Applied) -> Iterator[dict[str, Any]]:
-    because = applied.because
-
+def _results(
+    verdict: Verdict, condition: Condition, operator: str, because: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
     def result(rule: str, outcome: str, severity: str, message: str, properties: dict[str, str]) -> dict[str, Any]:
-        category = applied.operator if rule in because else _KUBERNETES
+        category = operator if rule in because else _KUBERNETES
         return _result(rule, outcome, severity, message, properties, category)
 
     for cause in verdict.causes:

@@ -23,7 +23,7 @@ from webhook.engine.filling.defaulting import Normalised, normalise
 from webhook.engine.filling.stamping import stamp_of
 from webhook.engine.options import Native, Options
 from webhook.engine.review import ObjectReview, refusal_of
-from webhook.engine.ruling import Applied, Ruling
+from webhook.engine.ruling import Ruling
 from webhook.facts import CHOICES
 from webhook.facts.settings import Settings
 from webhook.ground.budget import SpentError
@@ -33,7 +33,7 @@ from webhook.policy import Profile
 if TYPE_CHECKING:
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["Applied", "Ruling", "Standing", "Verdict", "judge", "load", "made", "native_policies"]
+__all__ = ["Ruling", "Standing", "Verdict", "judge", "load", "made", "native_policies"]
 
 _OF_CALLERS: Final = ("userInfo", "authorizer")
 """Words in native policies that judge the caller: of a stored object he is not known."""

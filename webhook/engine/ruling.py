@@ -32,10 +32,10 @@ def vocabulary(catalog: Catalog) -> Vocabulary:
 
 
 class Applied(NamedTuple):
-    """The rules that judge an object: the operator whose behaviour they describe, and why each exists, by code."""
+    """The codes of the rules that judge an object, and the operator whose behaviour they describe."""
 
     operator: str
-    because: Mapping[str, str]
+    codes: frozenset[str]
 
 
 def _is_off(policy: PolicyObject | None) -> bool:
@@ -124,18 +124,23 @@ class Ruling:
         """The rules that a stored object is judged by; without those that an Enforcement turns off for it."""
         known = self.kind_of(obj)
         if known is None:
-            return Applied("", {})
+            return Applied("", frozenset())
         options, metadata = self.options, obj["metadata"]
         off: set[str] = set()
         if options.degrees:
             place = options.degrees.place(known.api, known.gvk.kind, metadata.get("namespace", ""), metadata["name"])
             off = {rule.code for rule in known.policy.validations if _is_off(place.policy(rule.code))}
-        because = {
-            rule.code: rule.docs
+        codes = frozenset(
+            rule.code
             for rule in known.policy.validations
             if rule.code not in off and not rule.transition and (options.references or not rule.referential)
-        }
-        return Applied(known.in_force.operator or known.api, because)
+        )
+        return Applied(known.in_force.operator or known.api, codes)
+
+    def because(self, obj: Mapping[str, Any]) -> Mapping[str, str]:
+        """Why each rule of the object's kind exists, by code."""
+        known = self.kind_of(obj)
+        return {rule.code: rule.docs for rule in known.policy.validations} if known else {}
 
     def kind_of(self, obj: Mapping[str, Any]) -> KnownKind | None:
         """The kind and version of a stored object; None if Modelgate does not cover it."""

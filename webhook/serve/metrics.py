@@ -175,6 +175,12 @@ class Metrics:
         for counts in (self.requests, self.seconds, self.rules):
             self.registry.register(counts)
         self.catalog = Gauge("modelgate_catalog_info", "The catalog in use.", ("digest",), registry=self.registry)
+        self.fleet = Gauge(
+            "modelgate_fleet_info",
+            "What clusters of one stage have in common: rules, packs, profile, policies and exceptions.",
+            ("digest", "stage", "artefact"),
+            registry=self.registry,
+        )
         self.definitions = Gauge(
             "modelgate_definition_differs",
             "Rules that are not applied to a kind, because an installed definition differs from Modelgate's or the "

@@ -159,6 +159,7 @@ def run(settings: Settings) -> int:
         without=groups_of(settings.without),
         metrics=Metrics(settings.metrics_namespaces),
         journal=Journal(settings.log_users),
+        fleet=(settings.fleet_stage, settings.fleet_artefact),
     )
     files = _certificate(gate, settings)
     files.check()

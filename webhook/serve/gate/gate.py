@@ -49,6 +49,7 @@ class Gate:
         without: groups of APIs that this installation does not cover.
         metrics: where reviews are counted.
         journal: where decisions are logged.
+        fleet: the stage of the cluster among others, and the artefact that it is to use.
         parts: further parts of the state.
     """
 
@@ -61,6 +62,7 @@ class Gate:
         without: Collection[str] = frozenset(),
         metrics: Metrics | None = None,
         journal: Journal | None = None,
+        fleet: tuple[str, str] = ("", ""),
         **parts: Unpack[Parts],
     ) -> None:
         state = State(MemoryView(), RecentStamps(), Options(), Pace(clock))
@@ -71,6 +73,7 @@ class Gate:
         self.uncovered = Uncovered(self.metrics.uncovered)
         self.without = frozenset(without)
         self.clock = clock
+        self.fleet = fleet
         self.report: Callable[[str, str], None] = lambda _reason, _note: None
         """Tells the cluster of a fault: a reason in Kubernetes' spelling, and a sentence. Must not block."""
         self._renewing = threading.Lock()
@@ -89,6 +92,8 @@ class Gate:
             old = self.state
             self.state = new = change(old)
             tell(old, new)
+            self.metrics.fleet.clear()
+            self.metrics.fleet.labels(new.shared_digest(), *self.fleet).set(1)
 
     def replace(self, **parts: Unpack[Parts]) -> None:
         """Judge by these parts of the state from now on."""
