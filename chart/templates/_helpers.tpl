@@ -66,6 +66,9 @@ imagePullSecrets:
 {{- with $values.priorityClassName }}
 priorityClassName: {{ . | quote }}
 {{- end }}
+{{- if ne .root.Values.hostUsers nil }}
+hostUsers: {{ .root.Values.hostUsers }}
+{{- end }}
 {{- with $values.nodeSelector }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
@@ -244,6 +247,25 @@ ipFamilies: {{ toJson . }}
 {{- if .Values.packs.volume }}
 - --policies=/packs
 {{- end }}
+{{- end -}}
+
+{{/* The volume that automountServiceAccountToken would mount into every container, with a token of ten minutes: one of an account
+     that was deleted and made again stays refused until the kubelet renews it, which it does after 80 % of the time. */}}
+{{- define "modelgate.apiAccess" -}}
+- name: api-access
+  projected:
+    sources:
+      - serviceAccountToken:
+          path: token
+          expirationSeconds: 600
+      - configMap:
+          name: kube-root-ca.crt
+          items:
+            - {key: ca.crt, path: ca.crt}
+      - downwardAPI:
+          items:
+            - path: namespace
+              fieldRef: {fieldPath: metadata.namespace}
 {{- end -}}
 
 {{/* The volumes with the user's policies and APIs, if any, and where they are mounted. */}}
