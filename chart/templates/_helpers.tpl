@@ -199,7 +199,7 @@ ipFamilies: {{ toJson . }}
 
 {{/* Not empty if the user has given policies. */}}
 {{- define "modelgate.policies" -}}
-{{- if or .Values.policies.configMap .Values.policies.documents -}}yes{{- end -}}
+{{- if or .Values.policies.configMap .Values.policies.documents (and .Values.packs.volume .Values.policies.path) -}}yes{{- end -}}
 {{- end -}}
 
 {{/* A setting of an operator as flags have it. */}}
@@ -271,13 +271,20 @@ ipFamilies: {{ toJson . }}
 {{/* The volumes with the user's policies and APIs, if any, and where they are mounted. */}}
 {{- define "modelgate.policyMounts" -}}
 {{- if include "modelgate.policies" . }}
-- name: policies
+{{- $own := or .Values.policies.configMap .Values.policies.documents }}
+- name: {{ ternary "policies" "packs" (not (empty $own)) }}
   mountPath: /policies
+  {{- if not $own }}
+  subPath: {{ .Values.policies.path | quote }}
+  {{- end }}
   readOnly: true
 {{- end }}
 {{- if .Values.packs.volume }}
 - name: packs
   mountPath: /packs
+  {{- with .Values.packs.path }}
+  subPath: {{ . | quote }}
+  {{- end }}
   readOnly: true
 {{- end }}
 {{- end -}}
@@ -286,7 +293,7 @@ ipFamilies: {{ toJson . }}
 - name: packs
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- if include "modelgate.policies" . }}
+{{- if or .Values.policies.configMap .Values.policies.documents }}
 - name: policies
   projected:
     sources:
