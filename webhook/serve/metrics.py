@@ -156,7 +156,9 @@ class Metrics:
         self.rules = Counts("modelgate_findings", "Findings by rule code and what came of them.", ("code", "action"))
         for counts in (self.requests, self.seconds, self.rules):
             self.registry.register(counts)
-        self.catalog = Gauge("modelgate_catalog_info", "The catalog in use.", ("digest",), registry=self.registry)
+        self.catalog = Gauge(
+            "modelgate_catalog_info", "The catalog in use.", ("digest", "packs"), registry=self.registry
+        )
         self.definitions = Gauge(
             "modelgate_definition_differs",
             "Rules that are not applied to a kind, because an installed definition differs from Modelgate's or the "
