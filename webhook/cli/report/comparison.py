@@ -69,7 +69,11 @@ def explaining(differences: ChangeReport) -> Iterator[Problem]:
         yield Problem("", "", f"`modelgate rule {code}` explains a code, with an object that is right")
 
 
-_PLURALS: Final = {**{effect: str(effect) for effect in Effect}, Effect.DEFAULT: "with other defaults"}
+_PLURALS: Final = {
+    **{effect: str(effect) for effect in Effect},
+    Effect.DEFAULT: "with other defaults",
+    Effect.CHILD: "with other children",
+}
 
 
 class _Group(NamedTuple):
@@ -189,6 +193,7 @@ _KEYS: Final = {
     Effect.UNJUDGED: "unjudged",
     Effect.RESOLVED: "resolved",
     Effect.DEFAULT: "otherDefaults",
+    Effect.CHILD: "otherChildren",
 }
 
 
@@ -208,6 +213,7 @@ def _object(
         "resolved": resolved["findings"],
         "unjudged": unjudged["findings"],
         "otherDefaults": [_default(*pair) for pair in difference.defaults],
+        "otherChildren": [child._asdict() for child in difference.children],
     }
 
 

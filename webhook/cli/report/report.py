@@ -125,6 +125,8 @@ class Report:
             elif documented == [basis.release]:
                 how = f"for another release, --release {basis.api}=RELEASE, or --crds with its definitions"
                 yield Problem("", "", f"judged as of {basis.release}{count}: {how}")
+            elif basis.by == "shape":
+                yield Problem("", "", f"judged as of {basis}{count}: for one release, --release {basis.api}=RELEASE")
 
     def findings(self) -> Iterator[tuple[Verdict, Finding]]:
         for each in self.objects:
