@@ -26,12 +26,13 @@ version: 0.1
 storage: {filesystem: {rootdirectory: %s}}
 http: {addr: "%s"}
 """
+RULE = {"apiGroups": ["ome.io"], "apiVersions": ["*"], "resources": ["*"], "operations": ["CREATE"]}
 POLICY = {
     "apiVersion": "admissionregistration.k8s.io/v1",
     "kind": "ValidatingAdmissionPolicy",
     "metadata": {"name": "owned"},
     "spec": {
-        "matchConstraints": {"resourceRules": [{"apiGroups": ["ome.io"], "apiVersions": ["*"], "resources": ["*"]}]},
+        "matchConstraints": {"resourceRules": [RULE]},
         "validations": [{"expression": "has(object.metadata.labels)"}],
     },
 }
