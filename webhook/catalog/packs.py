@@ -34,7 +34,7 @@ TABLE: Final = "releases.json"
 FOLLOWED: Final = "follow.yaml"
 """What `tools.follow` is told of the upstream. It changes no rule, and the digest does not cover it."""
 
-By = Literal["documented", "setting", "pin", "definitions"]
+By = Literal["documented", "setting", "pin", "definitions", "shape"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +311,19 @@ class Pack(Spec):
         first = next((since for since, has in having if has), "")
         gone = next((since for since, has in having if first and not has and version(since) > version(first)), "")
         return f">={first} <{gone}" if gone else f">={first}" if first else ""
+
+    def by_shape(self, plural: str, obj: Mapping[str, Any]) -> InForce | None:
+        """The releases whose shape an object of a kind has; None if it may be of the documented one."""
+        spec = obj.get("spec") if self.shapes else None
+        if not isinstance(spec, Mapping):
+            return None
+        for other, own in self.shapes.items():
+            name, replaced = other.partition(".")[2], own.partition(".")[2]
+            if name in spec and replaced not in spec and (text := self.releases_with(plural, ("spec", name))):
+                wanted = Range.parse(text)
+                holding = tuple(release for release in self.releases if wanted.holds(release, self.table.newest))
+                return self.under_all(holding, "shape") if holding else None
+        return None
 
 
 def closest(name: str, known: Iterable[str]) -> str:
