@@ -15,6 +15,8 @@ from webhook import catalog
 from webhook.catalog import POLICIES
 from webhook.cli import main
 from webhook.cli.report.report import rule_page
+from webhook.library.apiserver import read_definitions
+from webhook.schema import load_crd
 
 Capture = pytest.CaptureFixture[str]
 ROOT = Path(__file__).resolve().parents[2]
@@ -230,6 +232,15 @@ def test_the_digest_covers_them(folder: Path) -> None:
     (folder / "packs" / "acme" / "widget.yaml").write_text(POLICY.replace("9", "8"))
     assert catalog.load(packs=[folder / "packs"]).digest != one.digest
     assert json.dumps([str(gvk) for gvk in one.kinds][-1]) == '"Widget.v1.acme.example.com"'
+
+
+@pytest.mark.parametrize("pack", sorted((ROOT / "packs").iterdir()), ids=lambda pack: pack.name)
+def test_the_definitions_of_a_pack_of_the_repository_are_right(pack: Path) -> None:
+    """A catalog trusts them."""
+    definitions = list(read_definitions([pack / "crds"]))
+    assert definitions
+    for definition in definitions:
+        load_crd(definition.value)
 
 
 @pytest.mark.parametrize("pack", sorted((ROOT / "packs").iterdir()), ids=lambda pack: pack.name)

@@ -9,13 +9,16 @@ import pytest
 
 from tests.e2e.crds import install_crds
 from tests.e2e.gate import CHART, CHECKOUT, NAME, NAMESPACE, STAMP, in_effect, out_of_effect
+from tests.e2e.given import GivenCluster
 from tests.e2e.models import bad_model, model
 from tests.e2e.processes import wait_until
 from tests.e2e.programs import modelgate
+from tests.e2e.registry import pushed
 from tests.e2e.release import GATES, installed, names
 
 pytestmark = pytest.mark.usefixtures("release")
 
+HEALTH = 9440  # gate.healthPort of the chart
 RECONCILER = f"{NAME}-reconciler"
 REFUSED = '--for=jsonpath={.status.conditions[?(@.type=="Normalised")].reason}=Refused'
 # Whose token the server has: the middle part of a JWT.
@@ -174,9 +177,17 @@ def test_the_servers_token_is_enough_for_what_it_does_and_opens_no_secret(node, 
     assert release(*read).strip() == f"system:serviceaccount:{NAMESPACE}:{NAME}-view"
 
 
+@pytest.fixture(scope="module")
+def pack(node, tmp_path_factory):
+    """A pack in a registry; None on a given cluster, where no registry is near."""
+    return (
+        None if isinstance(node, GivenCluster) else pushed(node, "gateway-inference", tmp_path_factory.mktemp("pack"))
+    )
+
+
 @pytest.fixture
-def policies(node, kubectl):
-    """The release with admission policies about Deployments; afterwards without."""
+def policies(node, kubectl, pack):
+    """The release with admission policies about Deployments, and with a pack from a registry; afterwards without."""
     kubectl("create", "configmap", "limits", "--from-literal=most=2")
     about = {"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"]}
     given = {
@@ -186,7 +197,8 @@ def policies(node, kubectl):
         "paramKinds": [{"group": "", "resources": ["configmaps"]}],
     }
     flags = [f"--namespace={NAMESPACE}", "--wait", "--timeout=2m"]
-    node.helm("upgrade", NAME, CHART, "--reuse-values", f"--set-json=policies={json.dumps(given)}", *flags)
+    volume = f"--set-json=packs.volume={json.dumps({'image': {'reference': pack.reference}} if pack else {})}"
+    node.helm("upgrade", NAME, CHART, "--reuse-values", f"--set-json=policies={json.dumps(given)}", volume, *flags)
     yield
     node.helm("rollback", NAME, "1", *flags)
     kubectl("delete", "configmap", "limits")
@@ -200,7 +212,7 @@ def replicas(kubectl, count):
 
 
 @pytest.mark.usefixtures("policies")
-def test_policies_of_the_users_judge_what_they_are_about_and_ask_the_cluster(node, kubectl):
+def test_policies_of_the_users_judge_what_they_are_about_and_ask_the_cluster(node, kubectl, release, pack):
     wait_until(lambda: replicas(kubectl, 3).code != 0, "the policy to be asked")
     refused = replicas(kubectl, 3).err
     assert "validate-policies.modelgate.dev" in refused
@@ -208,6 +220,12 @@ def test_policies_of_the_users_judge_what_they_are_about_and_ask_the_cluster(nod
     assert replicas(kubectl, 2).code == 0
     assert replicas(node.kubectl.within("kube-system"), 3).code == 0, "never sent"
     assert in_effect(node.kubectl), "Models are judged as before"
+    if pack:
+        pods = [each["metadata"] for each in release.json("get", "pods", GATES)["items"]]
+        gate = next(each["name"] for each in pods if "deletionTimestamp" not in each)
+        path = f"/api/v1/namespaces/{NAMESPACE}/pods/{gate}:{HEALTH}/proxy"
+        assert f"pack {pack.api} {pack.digest}\n" in release("get", "--raw", f"{path}/readyz")
+        assert f'packs="{pack.api}:{pack.digest}"' in release("get", "--raw", f"{path}/metrics")
 
 
 @pytest.mark.usefixtures("policies")

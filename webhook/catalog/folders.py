@@ -13,6 +13,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from itertools import product, starmap
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook import policy as policies  # its compiler is loaded when it is first used
@@ -20,7 +21,7 @@ from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, LoadError, Problem
 from webhook.catalog.fitting import with_all_fields
 from webhook.catalog.kinds import KnownKind, PolicySource, kinds_of
-from webhook.catalog.packs import FOLLOWED, PACK, TABLE, InForce, Pack
+from webhook.catalog.packs import FOLLOWED, PACK, PACKS, TABLE, InForce, Pack
 from webhook.catalog.releases import (
     compiled,
     compiled_source,
@@ -168,6 +169,7 @@ class UserFolders:
         self._loaded = loaded
         self._problems = loaded.problems
         self._codes: dict[str, str] = {}
+        self._same: dict[frozenset[GroupVersionKind], bool] = {}
         self._owned = {letters: api for api, pack in loaded.packs.items() for letters in pack.codes}
         """Two letters of codes, and the pack that has them."""
         self._referring: list[tuple[PolicyDocument, Document]] = []  # policies that have references
@@ -186,10 +188,13 @@ class UserFolders:
         for letters in pack.codes:
             if self._owned.setdefault(letters, api) != api:
                 self._problems.append(Problem(pack.place("spec", "codes"), "spec.codes", self._taken(letters)))
+        comes_with_us = (
+            isinstance(folder, FilePath) and folder.resolve().parent == PACKS
+        )  # tests check these definitions
         for document in self._documents(self._loaded.definitions(pack)):
             where = f"{document.source}:{document.line}"
             try:
-                self._loaded.add_kinds(pack, load_crd(document.value), where)
+                self._loaded.add_kinds(pack, load_crd(document.value, trusted=comes_with_us), where)
             except SchemaError as error:
                 self._problems += [Problem(where, fault.field, fault.body()) for fault in error.errors]
         self._loaded.add_tables(pack)
@@ -239,8 +244,15 @@ class UserFolders:
     def _beside(self, kind: KnownKind, document: PolicyDocument) -> list[Structural]:
         """The schemas of the other versions that a policy is for, where they differ."""
         versions = (kind.gvk._replace(version=name) for name in document.spec.target.versions)
-        others = (self._loaded.kinds[gvk].schema for gvk in versions if gvk in self._loaded.kinds)
-        return [other for other in others if not is_same(other.raw, kind.schema.raw)]
+        others = [self._loaded.kinds[gvk] for gvk in versions if gvk in self._loaded.kinds and gvk != kind.gvk]
+        return [other.schema for other in others if not self._is_same(kind, other)]
+
+    def _is_same(self, one: KnownKind, other: KnownKind) -> bool:
+        """Whether two versions have one schema: it is asked for each policy, and takes long for a large definition."""
+        pair = frozenset((one.gvk, other.gvk))
+        if pair not in self._same:
+            self._same[pair] = is_same(one.schema.raw, other.schema.raw)
+        return self._same[pair]
 
     def _joined(self, known: KnownKind, origin: Document, document: PolicyDocument) -> KnownKind:
         """The kind with one more policy."""
