@@ -15,9 +15,9 @@ import pytest
 from tests.reconciler.world import rules
 from tests.shared import ROOT
 
-MOST = 1530
+MOST = 1545
 """Lines of the process, the lease and the loop, without projections, comments and docstrings. 50 of them follow how
-strict the rules are, and tell when an exception ends (2026-11-28)."""
+strict the rules are, and tell when an exception ends; 15 follow the lease by a watch (2026-11-28)."""
 
 PROJECTIONS = {
     "AIM's services, templates and images": (745, "aim", {"caches.py"}),
