@@ -1,4 +1,4 @@
-"""A cluster of IPv6 alone: gate, health port and reconciler serve in a network namespace without an address of IPv4, and
+"""A cluster of IPv6 alone: gate, health port and reconciler serve in a network namespace without an IPv4 address, and
 a real API server on ``::1`` calls the gate.
 """
 
