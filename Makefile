@@ -70,6 +70,7 @@ docs: $(READY)  ## generate webhook/facts/inputs.json, docs/coverage.md, samples
 
 pictures: $(READY)  ## draw the pictures of the documentation from the texts in docs/pictures; needs Go
 	$(PY) -m tools.pictures
+	$(PY) -m tools.pictures.terminal
 
 site: $(READY)  ## build the documentation as static pages, build/site/html
 	$(PY) -m tools.site

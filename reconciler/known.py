@@ -20,7 +20,8 @@ class Known:
     ``said``: the verdict that users were told last. ``codes``: of its findings. ``confirmed``: the stamp that the gate
     itself has confirmed, and the rules. ``written``: the condition was in the status. ``status``: a mark of the one
     that was seen or written last. ``erased``: it was changed once, and by whom is not shown. ``owed``: the Event
-    about the verdict was refused. ``gauges``: the samples of a projection.
+    about the verdict was refused. ``gauges``: the samples of a projection. ``since``: when the status of the verdict
+    changed last, in seconds since 1970.
     """
 
     uid: str
@@ -32,6 +33,7 @@ class Known:
     erased: bool = False
     owed: bool = False
     gauges: tuple[Gauge, ...] = ()
+    since: float = 0.0
 
 
 @dataclass(slots=True)

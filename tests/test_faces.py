@@ -49,6 +49,7 @@ FACES: dict[str, dict[str, str]] = {
     "webhook.cli": {
         "webhook.cli.cases": "the tables of cases, which the tools run, too",
         "webhook.cli.input.repository": "a Git repository of strangers, read safely",
+        "webhook.cli.pack.oci": "OCI image layouts, which a release makes, too",
         "webhook.cli.output": "what is printed, without commands of terminals",
         "webhook.cli.rule": "the text that explains a rule, for the site",
         "webhook.cli.shell.running": "the parser of all commands, for the site",
@@ -76,6 +77,7 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.ground.fieldpath": "paths of fields, which every package prints",
         "webhook.ground.frames": "room for the frames of a thread, which every process needs",
         "webhook.ground.later": "names that a package loads when they are first used",
+        "webhook.ground.series": "labels of metrics that gate and reconciler share",
     },
     "webhook.kubernetes": {},
     "webhook.library": {

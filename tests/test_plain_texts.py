@@ -22,6 +22,7 @@ from tests.cli.test_injection import objects
 from tests.policies.test_cases import files, read, target
 from tests.reconciler.looping import REPORTS
 from tests.reconciler.models import NOW
+from tests.reconciler.world import rules
 from webhook.admission import one_line
 from webhook.admission.review import encode
 from webhook.catalog import Catalog
@@ -95,7 +96,7 @@ def said(result: CaseResult) -> Iterator[str]:
     condition = Condition(NORMALISED, False, REFUSED, "; ".join(map(str, decision.causes)))
     yield condition.message
     yield from texts(_event(obj, Happening("Warning", REFUSED, condition.message), NOW, again=False))
-    yield from texts(report(REPORTS, obj, verdict, condition, {}))
+    yield from texts(report(REPORTS, obj, verdict, condition, rules(), NOW))
 
 
 @pytest.mark.parametrize("file", files(), ids=lambda file: f"{file.parent.parent.name}/{file.stem}")

@@ -66,6 +66,9 @@ imagePullSecrets:
 {{- with $values.priorityClassName }}
 priorityClassName: {{ . | quote }}
 {{- end }}
+{{- if ne .root.Values.hostUsers nil }}
+hostUsers: {{ .root.Values.hostUsers }}
+{{- end }}
 {{- with $values.nodeSelector }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
@@ -196,7 +199,7 @@ ipFamilies: {{ toJson . }}
 
 {{/* Not empty if the user has given policies. */}}
 {{- define "modelgate.policies" -}}
-{{- if or .Values.policies.configMap .Values.policies.documents -}}yes{{- end -}}
+{{- if or .Values.policies.configMap .Values.policies.documents (and .Values.packs.volume .Values.policies.path) -}}yes{{- end -}}
 {{- end -}}
 
 {{/* A setting of an operator as flags have it. */}}
@@ -246,16 +249,42 @@ ipFamilies: {{ toJson . }}
 {{- end }}
 {{- end -}}
 
+{{/* The volume that automountServiceAccountToken would mount into every container, with a token of ten minutes: one of an account
+     that was deleted and made again stays refused until the kubelet renews it, which it does after 80 % of the time. */}}
+{{- define "modelgate.apiAccess" -}}
+- name: api-access
+  projected:
+    sources:
+      - serviceAccountToken:
+          path: token
+          expirationSeconds: 600
+      - configMap:
+          name: kube-root-ca.crt
+          items:
+            - {key: ca.crt, path: ca.crt}
+      - downwardAPI:
+          items:
+            - path: namespace
+              fieldRef: {fieldPath: metadata.namespace}
+{{- end -}}
+
 {{/* The volumes with the user's policies and APIs, if any, and where they are mounted. */}}
 {{- define "modelgate.policyMounts" -}}
 {{- if include "modelgate.policies" . }}
-- name: policies
+{{- $own := or .Values.policies.configMap .Values.policies.documents }}
+- name: {{ ternary "policies" "packs" (not (empty $own)) }}
   mountPath: /policies
+  {{- if not $own }}
+  subPath: {{ .Values.policies.path | quote }}
+  {{- end }}
   readOnly: true
 {{- end }}
 {{- if .Values.packs.volume }}
 - name: packs
   mountPath: /packs
+  {{- with .Values.packs.path }}
+  subPath: {{ . | quote }}
+  {{- end }}
   readOnly: true
 {{- end }}
 {{- end -}}
@@ -264,7 +293,7 @@ ipFamilies: {{ toJson . }}
 - name: packs
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- if include "modelgate.policies" . }}
+{{- if or .Values.policies.configMap .Values.policies.documents }}
 - name: policies
   projected:
     sources:

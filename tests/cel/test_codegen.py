@@ -82,6 +82,20 @@ def test_optional_elements_and_formats_agree_with_the_interpreter(source, value)
     assert compare(TYPED.compile(source), {"self": value, "x": value}) is None
 
 
+OPEN = ("has(dyn(self.o).s)", "has(dyn(self.o).unknown)", "has(dyn(self.m).a)", "has(dyn(self.s).a)", "has(dyn(x).s)")
+
+
+@pytest.mark.parametrize("value", [{}, {"s": "a"}, {"s": None}, {"s": 1}, None, "a"], ids=str)
+@pytest.mark.parametrize("source", OPEN)
+def test_a_member_behind_dyn_is_tested_as_the_schema_says(source, value):
+    program = TYPED.compile(source)
+    bindings = {"self": {"o": value, "m": {"a": "b"}, "s": "a"}, "x": value}
+    assert compare(program, bindings) is None
+    if "self.o" in source and value == {"s": "a"}:
+        generated = program.generated()
+        assert made(generated.text, "<test>")(lambda *_: None, *generated.constants)(bindings) is (".s" in source)
+
+
 @pytest.mark.parametrize(
     ("values", "expected"),
     [

@@ -18,6 +18,7 @@ from tests.e2e.assets import found
 
 MONITORS = {"ServiceMonitor": "endpoints", "PodMonitor": "podMetricsEndpoints"}
 METRIC = re.compile(r"\b((?:modelgate|inferno|apiserver)_[a-z_]+)")
+DOCUMENTED = {*METRIC.findall((ROOT / "docs" / "metrics.md").read_text())}
 
 
 def switched(kind):
@@ -88,7 +89,12 @@ def alerts():
 
 
 def test_the_rules_of_prometheus_are_the_file_that_is_tested():
-    (rule,) = of_kind("PrometheusRule", "monitoring.prometheusRule=true")
+    (rule,) = of_kind(
+        "PrometheusRule", "monitoring.prometheusRule=true", 'monitoring.runbook="https://d.example/runbook"'
+    )
+    assert [each["annotations"].pop("runbook_url") for group in rule["spec"]["groups"] for each in group["rules"]] == [
+        f"https://d.example/runbook#{name.lower()}" for name in alerts()
+    ]
     assert rule["spec"] == yaml.safe_load((CHART / "files" / "alerts.yaml").read_text())
     (alone,) = of_kind("PrometheusRule", "monitoring.prometheusRule=true", "reconciler.enabled=false")
     assert [each["name"] for each in alone["spec"]["groups"]] == ["modelgate"]
@@ -98,19 +104,29 @@ def test_every_alert_has_a_severity_a_summary_and_a_unit_test():
     for each in alerts().values():
         assert each["labels"]["severity"] in {"info", "warning", "critical"}
         assert each["annotations"]["summary"].endswith(".")
+        assert " First: " in each["annotations"]["description"]
     tests = yaml.safe_load((ROOT / "tests" / "chart" / "alerts.yaml").read_text())["tests"]
     fired = {one["alertname"] for test in tests for one in test["alert_rule_test"] if one["exp_alerts"]}
     assert fired == alerts().keys()
 
 
+def test_the_runbook_has_one_heading_for_each_alert_and_steps_below_it():
+    page = (ROOT / "docs" / "runbook.md").read_text()
+    headed = {part.partition("\n")[0]: part for part in page.split("\n## ")[1:]}
+    assert [*headed] == [*alerts()]
+    for name, part in headed.items():
+        assert re.search(r"^1\. .{20}", part, re.MULTILINE), name
+        assert set(METRIC.findall(part)) <= DOCUMENTED, name
+
+
 def test_alerts_and_dashboard_name_metrics_that_the_documentation_has():
-    documented = set(METRIC.findall((ROOT / "docs" / "metrics.md").read_text()))
     dashboard = json.loads((CHART / "files" / "dashboard.json").read_text())
     expressions = [each["expr"] for each in alerts().values()]
     expressions += [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     used = {name.removesuffix("_bucket") for text in expressions for name in METRIC.findall(text)}
     assert len(used) > 15
-    assert used <= documented
+    assert used <= DOCUMENTED
+    assert {"apiserver_admission_webhook_admission_duration_seconds", "modelgate_refused_since_seconds"} <= used
     assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
 
 
@@ -131,14 +147,39 @@ def test_the_dashboard_is_a_config_map_that_grafana_takes_up():
     assert json.loads(found_map["data"]["modelgate.json"])["title"] == "Modelgate"
 
 
-def test_promtool_accepts_the_alerts_and_passes_their_unit_tests(tmp_path):
+VARIABLES = {"$namespace": "n", "$__rate_interval": "1m", "$__range": "1h"}
+
+
+def queries():
+    """The expressions of the dashboard, as Grafana sends them."""
+    panels = json.loads((CHART / "files" / "dashboard.json").read_text())["panels"]
+    expressions = [target["expr"] for panel in panels for target in panel["targets"]]
+    return [re.sub(r"[$]\w+", lambda match: VARIABLES[match[0]], each) for each in expressions]
+
+
+def test_promtool_accepts_the_queries_of_the_dashboard(tmp_path):
+    rules = [{"record": f"query:{number}", "expr": text} for number, text in enumerate(queries())]
+    (tmp_path / "queries.yaml").write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": rules}]}))
+    checked(tmp_path, ["check", "rules", "queries.yaml"])
+
+
+def checked(folder, *commands):
+    """Run promtool in a folder; skip without it."""
     promtool = shutil.which("promtool") or found("promtool")
     if promtool is None:
         (pytest.fail if os.environ.get("MODELGATE_PROMTOOL") == "require" else pytest.skip)(
             "needs promtool: make alerts"
         )
-    shutil.copy(CHART / "files" / "alerts.yaml", tmp_path / "alerts-under-test.yaml")
-    shutil.copy(ROOT / "tests" / "chart" / "alerts.yaml", tmp_path)
-    for command in (["check", "rules", "alerts-under-test.yaml"], ["test", "rules", "alerts.yaml"]):
-        done = subprocess.run([promtool, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    for command in commands:
+        done = subprocess.run([promtool, *command], cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_promtool_accepts_the_alerts_and_passes_their_unit_tests(tmp_path):
+    shutil.copy(CHART / "files" / "alerts.yaml", tmp_path / "alerts-as-they-are.yaml")
+    rules = yaml.safe_load((CHART / "files" / "alerts.yaml").read_text())
+    for each in (rule for group in rules["groups"] for rule in group["rules"]):
+        del each["annotations"]["description"]  # which has no variable, so that the tests need not repeat it
+    (tmp_path / "alerts-under-test.yaml").write_text(yaml.safe_dump(rules))
+    shutil.copy(ROOT / "tests" / "chart" / "alerts.yaml", tmp_path)
+    checked(tmp_path, ["check", "rules", "alerts-as-they-are.yaml"], ["test", "rules", "alerts.yaml"])

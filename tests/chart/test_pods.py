@@ -84,6 +84,20 @@ def test_the_server_reads_a_token_of_the_viewing_account_where_the_sidecar_write
         assert volumes_of(container("gate", name))["view-access"]["mountPath"] == str(options.account_dir)
 
 
+@pytest.mark.parametrize(("component", "name"), [("gate", "certs"), ("reconciler", "reconciler")])
+def test_a_token_lasts_ten_minutes_so_that_an_account_that_was_made_again_is_served_by_then(component, name):
+    pod = pods()[component]
+    assert pod["automountServiceAccountToken"] is False
+    assert volumes_of(container(component, name))["api-access"]["mountPath"] == TOKEN
+    (volume,) = [each["projected"]["sources"] for each in pod["volumes"] if each["name"] == "api-access"]
+    assert volume[0]["serviceAccountToken"] == {"path": "token", "expirationSeconds": 600}
+
+
+def test_pods_have_user_namespaces_of_their_own_on_request():
+    assert {each.get("hostUsers") for each in pods().values()} == {None}
+    assert {each["hostUsers"] for each in pods("hostUsers=false").values()} == {False}
+
+
 def test_a_server_that_sees_nothing_has_no_token():
     pod = pods('gate.view="none"')["gate"]
     assert parsed(pod["containers"][0]["args"]).view == "none"

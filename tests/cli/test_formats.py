@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 
-from tests.cli.trees import BAD, WARNED, repository
+from tests.cli.trees import BAD, GOOD, WARNED, repository
 from tests.shared import ROOT
 from webhook import catalog
 from webhook.cli import main
@@ -78,8 +78,9 @@ def test_sarif_is_of_its_schema(tree: Path, capsys: Capture) -> None:
     assert any(level == "note" and text.startswith("not read: 1 Helm template, ") for level, text in told)
     texts = {rule["id"]: rule for rule in run["tool"]["driver"]["rules"]}
     short, full = (texts["LK305"][name]["text"] for name in ("shortDescription", "fullDescription"))
-    assert short.endswith(".")
-    assert "modelgate rule" not in short
+    assert short.startswith("spec.hardware.accelerator: accelerator is cpu (the default) although GPUs are requested")
+    assert texts["LK305"]["name"] == "SpecHardwareAcceleratorAcceleratorIsCpuTheDefault"
+    assert all(re.fullmatch(r"[A-Za-z0-9]+", rule["name"]) for rule in texts.values())
     assert full.startswith("LK305: Model (inference.llmkube.dev/v1alpha1), spec.hardware.accelerator\n")
     assert texts["LK305"]["help"]["text"] == full
     fingerprints = [each["partialFingerprints"]["modelgate/v1"] for each in run["results"]]
@@ -108,6 +109,16 @@ def test_no_format_names_a_place_that_is_not_in_the_repository(
             assert levels == {"warning", "note"}
             assert not any("physicalLocation" in place for each in run["results"] for place in each["locations"])
             assert len(run["results"]) > 3
+
+
+def test_a_rule_links_to_the_documents_of_a_repository(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.yaml").write_text(WARNED)
+    main(["check", "-o", "sarif", "--docs-url=https://git.example.com/gate/blob/v1/docs", "m.yaml"])
+    (rule,) = json.loads(capsys.readouterr().out)["runs"][0]["tool"]["driver"]["rules"]
+    assert rule["helpUri"] == "https://git.example.com/gate/blob/v1/docs/rules/llmkube.md"
 
 
 @pytest.mark.parametrize("where", ["flag", "environment", "file", "nowhere"])
@@ -170,3 +181,31 @@ def test_gitlab_gets_issues_with_different_fingerprints(tree: Path, capsys: Capt
     assert "bad.yaml:7:3: schema error: spec.source" in capsys.readouterr().err
     assert all(each.keys() == {"description", "check_name", "fingerprint", "severity", "location"} for each in issues)
     assert all(isinstance(each["location"]["lines"]["begin"], int) for each in issues)
+
+
+def test_markdown_has_the_findings_and_nothing_of_theirs_is_a_link_or_a_mention(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = "a`b|@all<img src=x> [x](http://y)\\n\\e[31m::error::x"
+    (tmp_path / "m.yaml").write_text(BAD.replace("name: bad", f'name: "{name}"'))
+    assert main(["check", "-o", "markdown", "m.yaml"]) == 1
+    title, _, head, rule, *rows = capsys.readouterr().out.splitlines()
+    assert title == "### modelgate: 1 refused, 0 with warnings, of 1 checked"
+    assert (head.count("|"), rule) == (6, "|---|---|---|---|---|")
+    assert rows[0].startswith("| error | `schema` | `m.yaml:")
+    for row in rows:
+        outside = "".join(row.split("`")[::2])
+        assert (row.count("|"), "@" in outside, "<" in outside, "http" in outside, "\x1b" in row) == (6, *[False] * 4)
+    (tmp_path / "m.yaml").write_text(GOOD)
+    assert main(["check", "-o", "markdown", "m.yaml"]) == 0
+    assert capsys.readouterr().out == "### modelgate: no finding, of 1 checked\n"
+
+
+def test_markdown_fits_into_a_comment(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.yaml").write_text("---\n".join([BAD.replace("fromat", "f" * 3000)] * 200))
+    assert main(["check", "-o", "markdown", "m.yaml"]) == 1
+    out = capsys.readouterr().out
+    assert len(out) < 65_000
+    assert re.search(r"not listed: \d+ more; `-o json` has all", out)

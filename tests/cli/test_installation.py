@@ -7,9 +7,11 @@ import shutil
 import subprocess
 import sys
 import venv
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, ClassVar
 
 import pytest
 import yaml
@@ -284,6 +286,8 @@ def test_the_action_annotates(programs: dict[str, str], tmp_path: Path) -> None:
         "HOME_OF_MODELGATE": str(home),
         "BASE": "",
         "SARIF": "m.sarif",
+        "COMMENT": "",
+        "TOKEN": "",
     }
     assert given.keys() == check["env"].keys()
     done = run("bash", "-e", "-c", check["run"], cwd=tmp_path, env={**programs, **given})
@@ -292,6 +296,76 @@ def test_the_action_annotates(programs: dict[str, str], tmp_path: Path) -> None:
     assert scan["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "m.yaml"
     given |= {"ARGUMENTS": "", "PATHS": "m.yaml --output=json", "SARIF": ""}
     assert run("bash", "-e", "-c", check["run"], cwd=tmp_path, env={**programs, **given}).returncode == 2
+
+
+class Comments(BaseHTTPRequestHandler):
+    """The comments of a pull request, as GitHub keeps them: 100 of others, and those that are written."""
+
+    texts: ClassVar[dict[int, tuple[str, str]]] = {}
+
+    def do_GET(self) -> None:
+        page = int(self.path.rpartition("=")[2])
+        listed = [*self.texts.items()][100 * (page - 1) : 100 * page]
+        self._answer([{"id": number, "body": body, "user": {"type": kind}} for number, (kind, body) in listed])
+
+    def do_POST(self) -> None:
+        self._write(len(self.texts) + 1)
+
+    def do_PATCH(self) -> None:
+        self._write(int(self.path.rpartition("/")[2]))
+
+    def _write(self, number: int) -> None:
+        assert self.headers["Authorization"] == "Bearer secret"
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["body"]
+        self.texts[number] = ("Bot", body)
+        self._answer({})
+
+    def _answer(self, value: object) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(value).encode())
+
+    def log_message(self, format: str, *_: object) -> None:  # noqa: A002 - the name of the base class
+        del format
+
+
+def test_the_action_writes_one_comment_and_updates_it(programs: dict[str, str], tmp_path: Path) -> None:
+    _, check = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
+    home = tmp_path / "home"
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "modelgate").symlink_to(shutil.which("modelgate", path=programs["PATH"]) or "")
+    (home / "bin" / "python").symlink_to(sys.executable)
+    mark = "<!-- modelgate check -->"
+    others = dict.fromkeys(range(1, 101), ("User", f"{mark}\nof a stranger"))
+    Comments.texts = dict(others)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Comments) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        given = {
+            "PATHS": "m.yaml",
+            "ARGUMENTS": "",
+            "HOME_OF_MODELGATE": str(home),
+            "BASE": "",
+            "SARIF": "",
+            "COMMENT": "7",
+            "TOKEN": "secret",
+            "GITHUB_API_URL": f"http://127.0.0.1:{server.server_port}",
+            "GITHUB_REPOSITORY": "a/b",
+            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+        }
+        for text, code, wanted in ((BAD, 1, "1 refused"), (GOOD, 0, "no finding, of 1 checked")):
+            (tmp_path / "m.yaml").write_text(text)
+            done = run("bash", "-e", "-c", check["run"], cwd=tmp_path, env={**programs, **given})
+            assert done.returncode == code, done.stderr
+            assert Comments.texts.keys() == {*others, 101}, "one comment of the action"
+            assert Comments.texts[101][1].startswith(f"{mark}\n### modelgate: {wanted}")
+        assert {number: Comments.texts[number] for number in others} == others
+        assert (tmp_path / "summary").read_text().count("### modelgate: ") == 2
+        server.shutdown()
+    (tmp_path / "m.yaml").write_text(BAD)
+    done = run("bash", "-e", "-c", check["run"], cwd=tmp_path, env={**programs, **given})
+    assert done.returncode == 1
+    assert "::warning::the comment cannot be written" in done.stdout
+    assert "::error file=m.yaml,line=4" in done.stdout
 
 
 @pytest.mark.parametrize("known", ["fetched before", "at the remote", "nowhere"])
@@ -315,7 +389,7 @@ def test_a_pull_request_does_not_configure_the_action(
     home = tmp_path_factory.mktemp("home")
     (home / "bin").mkdir()
     (home / "bin" / "modelgate").symlink_to(shutil.which("modelgate", path=programs["PATH"]) or "")
-    given = {"PATHS": ".", "ARGUMENTS": "", "HOME_OF_MODELGATE": str(home), "BASE": base, "SARIF": ""}
+    given = {"PATHS": ".", "ARGUMENTS": "", "HOME_OF_MODELGATE": str(home), "BASE": base, "SARIF": "", "COMMENT": ""}
     if known == "nowhere":
         given["BASE"] = "0" * 39 + "1"
     done = run("bash", "-e", "-c", check["run"], cwd=tree, env={**programs, **given})

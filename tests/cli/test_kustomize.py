@@ -46,6 +46,18 @@ def test_a_file_that_a_kustomization_names_is_judged_only_as_it_is_built(tree: P
     assert "shared/models.yaml:9:1: schema error: spec.source: Required value" in capsys.readouterr().out
 
 
+def test_a_file_that_no_kustomization_names_is_counted_and_listed(tree: Path, capsys: Capture) -> None:
+    (tree / "apps/chat/forgotten.yaml").write_text(GOOD)
+    (tree / "apps/other").mkdir()
+    (tree / "apps/other/kustomization.yaml").write_text("resources: [model.yaml]\n")
+    (tree / "apps/other/model.yaml").write_text(GOOD)
+    assert main(["check", "--kustomize", "-v", "."]) == 0
+    out, err = capsys.readouterr()
+    assert "apps/chat/forgotten.yaml: is in no build: no kustomization names it: not read" in out
+    assert "apps/other/model.yaml:1: Model good: accepted" in out
+    assert "not read: 1 file that is in no build, 3 kustomization, 3 kustomize input, 1 kustomize patch" in err
+
+
 def test_why_a_kustomization_cannot_be_built_is_said(tree: Path, capsys: Capture) -> None:
     assert main(["check", "--kustomize", "--load-restrictor=root", "."]) == 2
     err = capsys.readouterr().err

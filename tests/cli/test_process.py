@@ -133,3 +133,36 @@ def test_an_older_python_is_told_which_one_is_needed(
 ) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 10, 13))
     assert (modelgate.main(), capsys.readouterr().err) == (2, "modelgate: needs Python 3.11 or newer\n")
+
+
+def test_a_watched_file_is_checked_again_when_it_changes_also_after_a_mistake(tmp_path: Path) -> None:
+    file = tmp_path / "model.yaml"
+    file.write_text(MODEL)
+    command = [*COMMAND, "check", "--watch", "--no-config", str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert "accepted" in _until(process, "watching 1 file;")
+        file.write_text(f"{MODEL[:-2]}, format: onnx}}\n")
+        assert "REFUSED" in _until(process, "watching 1 file;")
+        file.write_text("kind: Model: x")
+        assert "modelgate check: " in _until(process, "watching 1 file;")
+        file.write_text(MODEL)
+        assert "accepted" in _until(process, "watching 1 file;")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+
+
+def _until(process: "subprocess.Popen[str]", last: str) -> str:
+    """What a process prints up to a line."""
+    assert process.stdout is not None
+    text = ""
+    for line in process.stdout:
+        if line.startswith(last):
+            break
+        text += line
+    return text
+
+
+@pytest.mark.parametrize("more", [("-",), ("-o", "json", "x.yaml")])
+def test_only_people_watch_files(more: tuple[str, ...]) -> None:
+    done = run("check", "--watch", *more, stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stderr[:25]) == (64, b"modelgate check: --watch:")

@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,24 @@ def test_a_terminal_gets_colour_and_an_excerpt(
     monkeypatch.setenv("NO_COLOR", "1")
     main(["check", str(file)])
     assert "\033[" not in capsys.readouterr().out
+
+
+def test_an_excerpt_of_a_long_line_fits_a_narrow_terminal_with_the_caret_below_the_key(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "m.yaml"
+    fields = "{hardware: {memory: 8Gi, cpu: '2'}, refreshPolicy: Always, fromat: x, source"
+    file.write_text(GOOD.replace("{source", fields))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    main(["check", "--no-config", "--color=never", str(file)])
+    rows = capsys.readouterr().out.splitlines()
+    places = [number for number, row in enumerate(rows) if row.strip("| ").startswith("^")]
+    assert places
+    for number in places:
+        assert max(len(rows[number - 1]), len(rows[number])) <= 60
+        start, end = rows[number].index("^"), len(rows[number])
+        assert rows[number - 1][start:end] in {"fromat", "refreshPolicy", "memory", "cpu", "hardware", "spec"}
 
 
 def test_an_excerpt_holds_no_escape_of_a_manifest(tmp_path: Path, capsys: Capture) -> None:

@@ -301,8 +301,32 @@ def test_a_scan_compares_the_findings_of_stored_objects(tree: Path, capsys: Capt
     code, out, _ = run(capsys, "scan", "-n", "ml", "--kind", "Model", tree, "--what-if", UP)
     assert (code, out.partition(": ")[2].partition("\n")[0]) == (
         0,
-        "2 newly warned, 1 resolved (2 objects judged twice)",
+        "2 newly warned, 1 resolved, 1 with other defaults (2 objects judged twice)",
     )
+
+
+SERVED = f"""{HEAD}kind: InferenceService
+metadata: {{name: served, namespace: ml}}
+spec: {{modelRef: amd, image: "example.com/llama:1"}}
+"""
+ROCM = MODEL.replace("vendor: amd", "vendor: amd, runtime: rocm")
+
+
+@pytest.mark.parametrize("command", ["check", "scan"])
+def test_what_the_operator_makes_otherwise_is_named(command: str, tmp_path: Path, capsys: Capture) -> None:
+    folder = written(tmp_path, {"model.yaml": ROCM, "served.yaml": SERVED})
+    found = report(capsys, command, folder, "--what-if", UP)
+    assert codes(found, "otherChildren") == {"Deployment": 1, "PersistentVolumeClaim": 1}
+    (children,) = (each["otherChildren"] for each in found["objects"] if each["name"] == "served")
+    limits = "spec.template.spec.containers[llama-server].resources.limits"
+    changed = {each["field"]: (each["before"], each["after"]) for each in children if each["kind"] == "Deployment"}
+    (claim,) = (each for each in children if each["kind"] == "PersistentVolumeClaim")
+    assert (claim["field"], claim["before"], claim["after"]) == ("", "made", "nothing")
+    assert changed[f"{limits}.amd.com/gpu"] == ('"1"', "nothing")
+    assert changed[f"{limits}.devic.es/dri-render"] == ("nothing", '"1"')
+    assert changed["spec.template.spec.containers[llama-server].args"][1] == "the same in another order"
+    (moved,) = (each["otherDefaults"] for each in found["objects"] if each["name"] == "amd")
+    assert "spec.hardware.gpu.tolerationKey" in {each["field"] for each in moved}
 
 
 @pytest.mark.usefixtures("tree")
@@ -383,7 +407,6 @@ def test_a_mistake_in_a_change_says_what_to_write(
         (("--what-if", UP, "--git", "main"), "--git: compares the files with those of a commit"),
         (("--what-if", UP, "--diff"), "--diff: prints what is filled in now"),
         (("--what-if", UP, "-o", "sarif"), "sarif is not a format of --what-if: use text, json, github, markdown"),
-        (("-o", "markdown"), "markdown is the format of a difference: give --what-if, too"),
     ],
 )
 @pytest.mark.usefixtures("tree")

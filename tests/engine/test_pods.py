@@ -24,6 +24,7 @@ from webhook.schema import load_crd
 
 SERVICE = GroupVersionKind("ome.io", "v1beta1", "InferenceService")
 RUNTIME = GroupVersionKind("ome.io", "v1beta1", "ServingRuntime")
+BASE = GroupVersionKind("ome.io", "v1beta1", "BaseModel")
 MACHINE = GroupVersionKind("example.com", "v1", "Machine")
 SEEN = Options(references=False)
 VIEW = MemoryView()
@@ -217,45 +218,45 @@ def test_a_pod_that_was_right_is_judged_by_its_own_place_and_owner(loaded):
 
 def test_what_was_right_is_forgotten_when_there_is_too_much_of_it():
     seen = Judgements()
-    keys = [json_of(number, "x" * (LIMIT // 4)) for number in range(5)]
+    keys = [(json_of(number, "x" * (LIMIT // 4)),) for number in range(5)]
     for key in keys:
         seen.add(key, Notes(), True)
     assert seen.verdict(keys[-1], VIEW)
     assert seen.verdict(keys[0], VIEW) is None
     assert json_of(2**70) == b""
-    seen.add(b"", Notes(), True)
-    assert seen.verdict(b"", VIEW) is None
+    seen.add(("a", b""), Notes(), True)
+    assert seen.verdict(("a", b""), VIEW) is None
     for number in range(MOST + 1):
-        seen.add(json_of(number), Notes(), True)
-    assert seen.verdict(json_of(MOST), VIEW)
-    assert seen.verdict(json_of(0), VIEW) is None
+        seen.add((json_of(number),), Notes(), True)
+    assert seen.verdict((json_of(MOST),), VIEW)
+    assert seen.verdict((json_of(0),), VIEW) is None
 
 
 def test_what_is_said_counts_as_well_and_what_is_said_again_counts_once():
     seen = Judgements()
     for _ in range(9):
-        seen.add(b"a", Notes(), "x" * (LIMIT // 4))
-    seen.add(b"b", Notes(), "x" * (LIMIT // 2))
-    assert [bool(seen.verdict(key, VIEW)) for key in (b"a", b"b")] == [True, True]
-    seen.add(b"c", Notes(), "x" * (LIMIT // 2))
-    assert [bool(seen.verdict(key, VIEW)) for key in (b"a", b"b", b"c")] == [False, False, True]
-    seen.add(b"d", Notes(), "x" * LIMIT)
-    assert [bool(seen.verdict(key, VIEW)) for key in (b"c", b"d")] == [True, False]
+        seen.add((b"a",), Notes(), "x" * (LIMIT // 4))
+    seen.add((b"b",), Notes(), "x" * (LIMIT // 2))
+    assert [bool(seen.verdict((key,), VIEW)) for key in (b"a", b"b")] == [True, True]
+    seen.add((b"c",), Notes(), "x" * (LIMIT // 2))
+    assert [bool(seen.verdict((key,), VIEW)) for key in (b"a", b"b", b"c")] == [False, False, True]
+    seen.add((b"d",), Notes(), "x" * LIMIT)
+    assert [bool(seen.verdict((key,), VIEW)) for key in (b"c", b"d")] == [True, False]
 
 
 def test_what_was_right_is_so_with_the_same_values_only():
     seen, one, other = Judgements(), {"a": 1}, {"a": 1}
-    seen.add(b"x", Notes(), True, one)
-    assert seen.verdict(b"x", VIEW, one)
-    assert seen.verdict(b"x", VIEW, other) is None
+    seen.add((b"x",), Notes(), True, one)
+    assert seen.verdict((b"x",), VIEW, one)
+    assert seen.verdict((b"x",), VIEW, other) is None
 
 
 def test_what_was_right_with_one_value_stays_known_beside_another():
     seen, one, other = Judgements(), {"a": 1}, {"a": 1}
-    seen.add(b"x", Notes(), True, one)
-    seen.add(b"x", Notes(), True, other)
-    assert seen.verdict(b"x", VIEW, one)
-    assert seen.verdict(b"x", VIEW, other)
+    seen.add((b"x",), Notes(), True, one)
+    seen.add((b"x",), Notes(), True, other)
+    assert seen.verdict((b"x",), VIEW, one)
+    assert seen.verdict((b"x",), VIEW, other)
 
 
 def test_a_healthy_service_is_right_and_not_judged_again(loaded, monkeypatch):
@@ -273,14 +274,13 @@ def test_a_healthy_service_is_right_and_not_judged_again(loaded, monkeypatch):
         assert not said(warnings, "KP002")
 
 
-def test_an_object_without_parts_of_pods_is_not_remembered(loaded, monkeypatch):
+def test_an_object_is_remembered_by_its_parts_of_pods_or_by_what_is_judged_of_it(loaded, monkeypatch):
     right = Judgements()
     monkeypatch.setattr(findings, "RIGHT", right)
-    for spec in ({}, {"engine": None}, {"engine": 5}, {"minReplicas": 1}):
-        assert not said(decided(loaded, SERVICE, spec).warnings)
-    assert not right
-    assert not said(decided(loaded, SERVICE, {"engine": {"hostUsers": True}}).warnings)
-    assert len(right) == 1
+    for kind, specs in ((BASE, ({}, {"disabled": True})), (SERVICE, ({}, {}, {}))):
+        for spec in specs:
+            assert not said(decided(loaded, kind, spec).warnings)
+        assert len(right) == (kind is SERVICE)
 
 
 def test_a_long_value_is_cut_and_another_one_with_the_same_start_is_another_fault(loaded):

@@ -70,8 +70,8 @@ def of_service(review: ObjectReview) -> Subject:
 SOURCES: Final[dict[str, Callable[[ObjectReview], object]]] = {
     "validate_rules": of_rules,
     "pod_findings": lambda review: pod_findings(subject(review)),
-    "child_findings": lambda review: child_findings(of_service(review), Findings()),
-    "fit_findings": lambda review: fit_findings(of_service(review)),
+    "child_findings": lambda review: child_findings(of_service(review), Findings(), b""),
+    "fit_findings": lambda review: fit_findings(of_service(review), b""),
     "add_unknown_fields": lambda review: add_unknown_fields(subject(review), Findings()),
     "normalise": normalise,
     "fact": of_fact,

@@ -103,6 +103,17 @@ NODES = {
     },
     "more GPUs by the labels than are offered now": {"fleet": [node(**{f"{GPU}.count": "2"})]},
     "more time slices by the labels": {"fleet": [node(**{f"{GPU}.replicas": "4"})]},
+    "more GPUs in the machine than work now": {
+        "fleet": unlike(status={"allocatable": ALLOCATABLE, "capacity": {**ALLOCATABLE, GPU: "2"}})
+    },
+    "a resource that a DeviceClass offers by its own name": {
+        "model": [add("/spec/hardware/gpu/resourceName", "deviceclass.resource.kubernetes.io/gpu.example.com")]
+    },
+    "a pool of another cloud": {"fleet": [node(**{"doks.digitalocean.com/node-pool": "x"})]},
+    "OpenShift, whose autoscaler is in another namespace": {
+        "fleet": [node(**{"node.openshift.io/os_id": "rhel"})],
+        "facts": {"autoscaler": "absent"},
+    },
     "Intel's GPUs, whose resource a variable names": {"model": [add("/spec/hardware/gpu/vendor", "intel")]},
     "claims of devices": {
         "model": [add("/spec/hardware/gpu/resourceClaims", [{"name": "c", "resourceClaimName": "c"}])]
@@ -180,8 +191,19 @@ WEIGHTS = {
         f"the flag {flag}": flagged(flag, "1")
         for flag in (
             *("-ngl", "--n-gpu-layers", "--gpu-layers", "-ot", "--override-tensor", "--cpu-moe", "--n-cpu-moe"),
-            *("--fit", "-dev", "--device", "--rpc", "--cpu-offload-gb", "--kv-offloading-size"),
+            *("--fit", "-dev", "--device", "--rpc", "--cpu-offload-gb", "--kv-offloading-size", "--n_gpu_layers"),
+            *("--model-url", "-hfr", "--kt-method", "--offload-group-size", "--hf-overrides", "--config"),
         )
+    },
+    **{
+        f"the variable {name}": spec(env=[{"name": name, "value": "1"}])
+        for name in ("LLAMA_ARG_CPU_MOE", "LLAMA_ARG_OVERRIDE_TENSOR", "GGML_VK_ALLOW_SYSMEM_FALLBACK")
+    },
+    "embeddings of each layer, by the name of the file": {
+        "model": [add("/spec/source", "https://example.com/gemma-3n-E4B-it-F16.gguf")]
+    },
+    "embeddings of each layer, by the architecture": {
+        "model": [add("/spec/source", "https://example.com/x.gguf"), add("/status/gguf", {"architecture": "gemma3n"})]
     },
     "weights that are made up": flagged("--load-format", "dummy"),
     "a label in another unit": {"fleet": unlike(metadata={"name": "a", "labels": {f"{GPU}.memory": "24"}})},

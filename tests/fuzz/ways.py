@@ -239,10 +239,10 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.ways", description=__doc__)
     parser.add_argument("-n", type=int, default=2000, help="how many objects of each kind")
     parser.add_argument("-j", type=int, default=len(os.sched_getaffinity(0)), help="how many processes")
-    parser.add_argument("--kind", action="append", help="only this kind; repeatable")
+    parser.add_argument("--kind", action="append", help="only this kind, api/Kind; repeatable")
     options = parser.parse_args(argv)
     fast, slow = catalog.load(), exact(catalog.load())
-    kinds = options.kind or sorted({gvk.kind for gvk in fast.kinds})
+    kinds = options.kind or sorted(f"{fast.uncompiled(gvk).api}/{gvk.kind}" for gvk in fast.kinds)
     results = []
     for result in compare_all(kinds, options.n, options.j, fast, slow):
         print(result, flush=True)

@@ -203,7 +203,7 @@ def test_an_odd_value_of_python_is_judged_or_is_a_documented_error(gate, odd, wh
         ("llma", "team", "Model llma is not among the files given; did you mean llama?"),
         ("llama", "other", "; there is one in namespace team, and it is looked for in other"),
         ("llama", None, "; there is one in namespace team, and it is looked for in default"),
-        ("quite-another", "team", "is not among the files given; add it, or use --view"),
+        ("quite-another", "team", "is not among the files given; add it, or use Gate"),
     ],
 )
 def test_what_a_reference_may_mean_is_said(gate, name, namespace, said):
@@ -320,3 +320,16 @@ spec:
     gate = Gate(policies=tmp_path)
     assert gate.check({**WIDGET, "spec": {"size": 10}}).codes == {"AC201"}
     assert gate.check(MODEL).checked
+
+
+def test_what_the_library_says_names_its_own_parameters_and_no_flag() -> None:
+    service = {"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "InferenceService", "metadata": {"name": "a"}}
+    spec = {"modelRef": "m", "resources": {"ephemeralStorage": "40Gi"}}
+    newer, reference = Gate().check({**service, "spec": spec}).findings
+    wanted = "ephemeralStorage is a field of LLMKube 0.9.15 and later: set Settings(releases=(('llmkube', RELEASE),))"
+    assert newer.message == f"unknown field; {wanted}, or give Gate(crds=…)"
+    assert "add it, or use Gate(view=…) with the objects of the cluster" in reference.message
+    with pytest.raises(SettingsError, match=r"^Settings\(releases=\(\('llmkube', '99.0.0'\),\)\): "):
+        Gate(settings=Settings(releases=(("llmkube", "99.0.0"),)))
+    own = Gate().check({**service, "metadata": {"name": "--crds use --crds"}, "spec": spec}).findings[0]
+    assert '"--crds use --crds"' in own.message, "what a user writes stays"

@@ -1,11 +1,14 @@
 """Scenes of an editor with the real server, over its pipes: open, type a fault, hover, repair, rename, break, undo …"""
 
+import contextlib
 import json
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from tests.lsp.client import Editor, Failed, between, edited, place_of, said
+from tests.shared import ROOT
 
 MODEL = """\
 apiVersion: inference.llmkube.dev/v1alpha1
@@ -623,3 +626,30 @@ def test_references_that_a_pack_declares_are_followed(tmp_path):
         assert place["uri"] == editor.uri("model.yaml")
         changes = editor.at("rename", "template.yaml", place_of(template, "modelName: m", 11), newName="new")["changes"]
         assert {uri.rpartition("/")[2] for uri in changes} == {"template.yaml", "model.yaml"}
+
+
+def test_what_the_operator_makes_and_why_a_runtime_is_chosen_are_shown(tmp_path):
+    text = (ROOT / "docs" / "pictures" / "runtime.yaml").read_text()
+    (tmp_path / "all.yaml").write_text(text)
+    with Editor(tmp_path) as editor:
+        editor.open("all.yaml")
+        line = text[: text.index("kind: InferenceService")].count("\n")
+        children, page = actions(editor, "all.yaml", (line, 2), only=["modelgate.explain"])
+        commands = [action["command"]["command"] for action in (children, page)]
+        assert commands == editor.can["executeCommandProvider"]["commands"]
+        for action, words in (
+            (children, ("kind: Deployment", "name: chat-engine  # metadata.name")),
+            (page, ("<!doctype html>", "sglang-small", "rank 1, score 20")),
+        ):
+            uri = editor.ask("workspace/executeCommand", **action["command"])
+            made = Path(unquote(urlsplit(uri).path))
+            shown = made.read_text()
+            assert [word for word in words if word not in shown] == []
+            assert editor.messages[-1] == f"modelgate: {made}", "this editor cannot show a document"
+        assert actions(editor, "all.yaml", (line + 1, 12), only=["modelgate.explain"]) == []
+        for wrong in ([], ["file:///none.yaml", 0], [editor.uri("all.yaml"), 99], [editor.uri("all.yaml"), -1]):
+            with contextlib.suppress(Failed):
+                assert editor.ask("workspace/executeCommand", command="modelgate.children", arguments=wrong) is None
+        editor.process.stdin.close()
+        editor.process.wait(60)
+        assert not made.exists(), "it goes with the server"

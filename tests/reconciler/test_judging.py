@@ -2,16 +2,20 @@
 
 import re
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
+from reconciler.known import Known
+from reconciler.metrics import Metrics
 from reconciler.projections.llmkube import MODELS
-from reconciler.resource import APIResource
+from reconciler.resource import APIResource, Item, Key
 from reconciler.say import reports
+from reconciler.say.conditions import NORMALISED, Condition
 from tests.reconciler.apiserver import PAUSE
-from tests.reconciler.looping import ASK, BAD, EVENT, corrected, open_model, stored
-from tests.reconciler.models import model
-from tests.reconciler.world import Gate, World, rules
+from tests.reconciler.looping import ASK, BAD, EVENT, REPORTS, corrected, open_model, stored
+from tests.reconciler.models import NOW, model
+from tests.reconciler.world import MODEL, Gate, World, rules
 
 SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 """The names of objects: RFC 1123."""
@@ -42,8 +46,12 @@ def test_the_report_names_rule_field_and_reason_belongs_to_the_object_and_goes_w
         "uid": world.obj()["metadata"]["uid"],
     }
     assert report["summary"]["fail"] == 1
+    assert report["summary"]["pass"] > 20
     failed = next(each for each in report["results"] if each["result"] == "fail")
     assert failed["rule"].startswith("LK")
+    assert failed["policy"] == failed["rule"]
+    assert failed["category"] == "LLMKube"
+    assert failed["timestamp"] == {"seconds": int(NOW.timestamp()), "nanos": 0}
     assert failed["properties"]["field"] == "spec.hardware.memoryFraction"
     assert failed["properties"]["because"]
     assert [each["name"] for each in report["metadata"]["ownerReferences"]] == ["m"]
@@ -54,6 +62,42 @@ def test_the_report_names_rule_field_and_reason_belongs_to_the_object_and_goes_w
     corrected(world)
     assert world.server.all("reports") == []
     assert world.verdict() == ("True", "Stamped")
+
+
+def test_a_result_keeps_the_time_at_which_it_was_found(world):
+    world.server.put("models", model(**BAD))
+    world.reconcile()
+    stored_model = world.obj()
+    world.loop._speaker = replace(world.loop._speaker, now=lambda: NOW + timedelta(days=1))
+    world.server.put("models", {**stored_model, "spec": {**stored_model["spec"], "format": "odd"}})
+    world.reconcile()
+    (report,) = world.server.all("reports")
+    days = {each["rule"]: (each["timestamp"]["seconds"] - int(NOW.timestamp())) // 86400 for each in report["results"]}
+    assert (days["LK223"], days["schema"]) == (0, 1)
+
+
+@pytest.mark.parametrize(("passing", "results"), [(False, []), (True, [("all", "pass", "LLMKube")])])
+def test_an_object_without_findings_has_a_report_on_request(server, time, passing, results):
+    world = World(server, time, also=[REPORTS])
+    world.loop._speaker = replace(world.loop._speaker, passing=passing)
+    stored(world, model())
+    world.reconcile()
+    reports = server.all("reports")
+    assert [(each["rule"], each["result"], each["category"]) for one in reports for each in one["results"]] == results
+    assert all(one["summary"]["pass"] > 20 and one["summary"]["fail"] == 0 for one in reports)
+
+
+def test_metrics_name_the_namespaces_with_most_refusals_and_the_objects_refused_longest_on_request(world):
+    for name, namespace in (("a", "one"), ("b", "one"), ("c", "two")):
+        known = world.loop._known[Item(MODEL, Key(namespace, name))] = Known("u")
+        known.said, known.since = Condition(NORMALISED, False, "Refused", ""), float(ord(name))
+    queue, guard = world.loop.queue, world.loop.guard
+    assert "object_namespace" not in Metrics(queue, guard, world.loop._known).text()
+    text = Metrics(queue, guard, world.loop._known, namespaces=1).text()
+    counts = re.findall(r'^modelgate_objects{.*object_namespace="(\w+)".*} (\S+)$', text, re.MULTILINE)
+    assert dict(counts) == {"one": "2.0", "other": "1.0"}
+    since = re.findall(r'^modelgate_refused_since_seconds{.*,name="(\w)".*} (\S+)$', text, re.MULTILINE)
+    assert dict(since) == {"a": "97.0", "b": "98.0", "c": "99.0"}
 
 
 def test_a_report_that_cannot_be_written_does_not_hold_up_the_condition(world, caplog):

@@ -112,9 +112,10 @@ def test_before_the_catalog_is_loaded_nothing_is_let_through(gate: Gate, client:
 
 def test_a_gate_that_is_ready_says_by_which_rules(gate: Gate, client: TestClient) -> None:
     assert gate.state.catalog is not None
-    assert client.get("/readyz").text == f"ok\ncatalog {gate.state.catalog.digest}\n"
+    shown = f"ok\ncatalog {gate.state.catalog.digest}\nfleet {gate.state.shared_digest()}\n"
+    assert client.get("/readyz").text == shown
     gate.refuse("rules", "the new rules are not used")
-    assert client.get("/readyz").text == f"ok, but the new rules are not used\ncatalog {gate.state.catalog.digest}\n"
+    assert client.get("/readyz").text == shown.replace("ok", "ok, but the new rules are not used", 1)
 
 
 def test_while_stopping_the_gate_is_not_ready_but_answers(gate: Gate, client: TestClient) -> None:

@@ -61,7 +61,6 @@ def test_what_libraries_log_of_connections_is_limited(name: str, caplog: pytest.
 def limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin anew: other tests have logged, too."""
     monkeypatch.setattr(app, "troubles", Limited(app.log, most=10))
-    monkeypatch.setattr(noted, "_limited", Limited(noted.log, most=noted.DENIALS))
 
 
 @pytest.mark.parametrize("error", [Unavailable("no"), ValueError("a fault")])

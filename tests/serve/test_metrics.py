@@ -39,6 +39,17 @@ def test_the_page_names_every_metric_and_its_labels(tmp_path: Path) -> None:
     assert {(name, tuple(labels.replace(",", "").split())) for name, labels in rows} == shown
 
 
+def test_findings_have_the_namespace_of_some_objects_on_request() -> None:
+    gate = Gate(catalog=catalog.load(), metrics=Metrics(namespaces=2))
+    for namespace in ("a", "b", "c", "d", "a"):
+        reply(gate, "validate", {**MODEL, "metadata": {"name": "m", "namespace": namespace}, "spec": {}})
+    text = gate.metrics.text().decode()
+    line = re.compile(r'^modelgate_findings_total{.*code="schema",object_namespace="(\w+)"} (\S+)$', re.MULTILINE)
+    counted = dict(line.findall(text))
+    assert counted == {"a": "2.0", "b": "1.0", "other": "2.0"}
+    assert "object_namespace" not in Metrics().text().decode()
+
+
 def test_a_stamp_that_another_process_has_written_is_counted() -> None:
     here, other = Gate(catalog=catalog.load()), Gate(catalog=catalog.load())
     model = {**MODEL, "spec": {"source": "hf://org/repo"}}
@@ -64,7 +75,8 @@ def test_a_stamp_that_was_written_under_options_that_have_been_replaced_is_compu
 
 
 def reply(gate: Gate, call: Call, obj: Any) -> bytes:
-    review = a_review(kind=KIND, resource=RESOURCE, name="m", object=obj)
+    where = obj["metadata"].get("namespace", "")
+    review = a_review(kind=KIND, resource=RESOURCE, name="m", namespace=where, object=obj)
     found = gate.reply_now(call, json.dumps(review).encode(), None)
     assert found is not None
     given, finish = found

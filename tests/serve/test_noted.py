@@ -9,11 +9,12 @@ from starlette.testclient import TestClient
 
 from tests.serve.test_app import a_review
 from webhook import catalog
-from webhook.admission.decision import Cause, Decision
+from webhook.admission.decision import Cause, Decision, GroupVersionKind, Request
 from webhook.cli.logs import JsonFormatter
 from webhook.serve.app import application
 from webhook.serve.gate import Gate, judgement
 from webhook.serve.http.answers import Answers
+from webhook.serve.noted import FINDINGS, Journal, Noted, noted
 
 MODEL = {"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "Model", "metadata": {"name": "m", "namespace": "n"}}
 KIND = {"group": "inference.llmkube.dev", "version": "v1alpha1", "kind": "Model"}
@@ -27,7 +28,8 @@ def client() -> TestClient:
 
 
 def review(uid: str = "1") -> dict[str, Any]:
-    return a_review(uid=uid, kind=KIND, resource=RESOURCE, name="m", object=MODEL)
+    user = {"username": "ann\nout"}
+    return a_review(uid=uid, kind=KIND, resource=RESOURCE, name="m", namespace="n", object=MODEL, userInfo=user)
 
 
 def test_the_log_line_of_a_denial_has_the_id_of_the_audit_annotation(
@@ -49,8 +51,13 @@ def test_the_log_line_of_a_denial_has_the_id_of_the_audit_annotation(
         "kind": "Model",
         "operation": "CREATE",
         "outcome": "denied",
-        "codes": ["spec.source LK101"],
+        "code": "LK101",
+        "field": "spec.source",
+        "findings": [{"code": "LK101", "field": "spec.source"}],
         "decision": answer["auditAnnotations"]["decision"],
+        "namespace": "n",
+        "name": "m",
+        "user": "ann\\nout",
         "peer": "testclient:50000",
     }
 
@@ -61,6 +68,23 @@ def test_the_same_request_has_the_same_id_and_another_one_has_another(client: Te
     found = [json.loads(each)["response"]["auditAnnotations"]["decision"] for each in (first, other)]
     assert len({len(each) for each in found} | {16}) == 1
     assert found[0] != found[1]
+
+
+@pytest.mark.parametrize(("users", "user"), [("name", "ann"), ("hash", "49915e0d7d4b402e"), ("none", "")])
+def test_a_user_is_named_as_the_administrator_wants(users: str, user: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "modelgate")
+    Journal(users).note(Noted("validate", "Model", "CREATE", "denied", (("LK101", ""),), "0" * 16, "n", "m", "ann"))
+    (record,) = caplog.records
+    assert record.__dict__["fields"]["user"] == user
+    assert "ann" not in record.getMessage()
+
+
+def test_a_line_has_some_findings_of_an_object_with_thousands() -> None:
+    request = Request(GroupVersionKind("g", "v1", "K"), "ks", "CREATE", {}, user={"username": 3})
+    causes = (Cause("spec", "FieldValueInvalid", "x", code="LK101"),) * 5_000
+    line = noted("validate", request, "denied", causes, "0" * 16)
+    assert len(line.causes) == FINDINGS
+    assert line.user == ""
 
 
 def test_a_traceback_is_one_line_of_json() -> None:

@@ -13,7 +13,6 @@ FOLDER: Final = Path(__file__).parents[2] / "docs" / "pictures"
 MARK: Final = "<!-- of the text with SHA-256 {} -->\n"
 _WIDTH: Final = 44
 """Characters of a line in a box."""
-_TITLE: Final = "runtimes for "
 
 
 def sources() -> dict[str, str]:
@@ -25,8 +24,8 @@ def sources() -> dict[str, str]:
 def _runtimes(file: Path) -> str:
     """The choice among runtimes, as the library explains it."""
     *_, service = file.read_text().split("\n---\n")
-    (table,) = (table for table in Gate(view=file).explain(service).tables if table.title.startswith(_TITLE))
-    lines = ["direction: right", f"model: {_quoted(table.title.removeprefix(_TITLE))}"]
+    (table,) = (table for table in Gate(view=file).explain(service).tables if table.of)
+    lines = ["direction: right", f"model: {_quoted(f'model {table.of}')}"]
     for number, (rank, name, kind, score, reason) in enumerate(table.rows):
         chosen = reason == "selected"
         said = f"{rank}. score {score}" if score else "not possible"

@@ -148,7 +148,9 @@ def _unsure(catalog: Catalog, defined: Collection[tuple[str, str]]) -> Iterator[
             yield Deviation(gvk, release=unlisted.pop(known.api))
         elif known.is_unshaped and known.in_force.releases and (gvk.group, gvk.kind) not in defined:
             yield Deviation(gvk, release=f"the definition of {gvk} in {known.in_force} is not known: schema not judged")
-        elif known.api in catalog.in_force and len(known.in_force.releases) != 1 and (aside := undecided_codes(known)):
+        elif not _may_differ(catalog, known):
+            continue
+        elif aside := undecided_codes(known):
             operator, setting = known.in_force.operator, f"set releases.{known.api}"
             if known.api in unlisted:
                 why = unlisted[known.api]
@@ -157,6 +159,12 @@ def _unsure(catalog: Catalog, defined: Collection[tuple[str, str]]) -> Iterator[
             else:
                 why = f"the release of {operator} is not known ({setting})"
             yield Deviation(gvk, aside=aside, release=why)
+
+
+def _may_differ(catalog: Catalog, kind: KnownKind) -> bool:
+    """Whether several releases, or an unknown one, count for all objects of a kind: not for the shape of one."""
+    in_force = kind.in_force
+    return kind.api in catalog.in_force and len(in_force.releases) != 1 and in_force.by != "shape"
 
 
 def _digest(catalog: Catalog, found: Mapping[GroupVersionKind, _Change]) -> str:

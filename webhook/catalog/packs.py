@@ -17,7 +17,8 @@ from webhook.catalog.tables import read_tables, table_files
 from webhook.facts import FACTS
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
-from webhook.manifests.folders import content_of, entries
+from webhook.manifests.files import Boundary
+from webhook.manifests.folders import LARGEST, content_of, entries
 from webhook.policy import node_at
 from webhook.policy.pack import PackDocument, Setting, Spec
 from webhook.policy.problems import checked
@@ -33,7 +34,7 @@ TABLE: Final = "releases.json"
 FOLLOWED: Final = "follow.yaml"
 """What `tools.follow` is told of the upstream. It changes no rule, and the digest does not cover it."""
 
-By = Literal["documented", "setting", "pin", "definitions"]
+By = Literal["documented", "setting", "pin", "definitions", "shape"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,18 @@ class PackFiles:
         return "/".join((self.folder.name if self.trusted else str(self.folder), *file))
 
     def content(self, file: Traversable) -> bytes:
+        """The content of a file.
+
+        Raises:
+            CatalogError: it is a user's, and is too large, a device, or a link that leads out of the folder, as an
+                image may have them.
+            OSError: it cannot be read.
+        """
+        if not self.trusted and isinstance(file, Path):
+            if isinstance(self.folder, Path) and not Boundary(self.folder).has(file):
+                raise CatalogError([Problem(str(file), "", "is a link that leads out of the folder: copy the file")])
+            if (size := file.stat().st_size) > LARGEST:
+                raise CatalogError([Problem(str(file), "", f"has {size:,} bytes; {LARGEST:,} are the most")])
         return content_of(file, trusted=self.trusted)
 
     def documents(self) -> list[Document]:
@@ -298,6 +311,19 @@ class Pack(Spec):
         first = next((since for since, has in having if has), "")
         gone = next((since for since, has in having if first and not has and version(since) > version(first)), "")
         return f">={first} <{gone}" if gone else f">={first}" if first else ""
+
+    def by_shape(self, plural: str, obj: Mapping[str, Any]) -> InForce | None:
+        """The releases whose shape an object of a kind has; None if it may be of the documented one."""
+        spec = obj.get("spec") if self.shapes else None
+        if not isinstance(spec, Mapping):
+            return None
+        for other, own in self.shapes.items():
+            name, replaced = other.partition(".")[2], own.partition(".")[2]
+            if name in spec and replaced not in spec and (text := self.releases_with(plural, ("spec", name))):
+                wanted = Range.parse(text)
+                holding = tuple(release for release in self.releases if wanted.holds(release, self.table.newest))
+                return self.under_all(holding, "shape") if holding else None
+        return None
 
 
 def closest(name: str, known: Iterable[str]) -> str:

@@ -171,6 +171,8 @@ class _Demo:
         print(self._paint("2", f"   {scenario['operation']} {kind} {scenario['name']}"))
         for line in yaml.safe_dump({"spec": spec}, sort_keys=False, width=WIDTH - 3).splitlines() if spec else ():
             print(f"     {line}" if len(line) < WIDTH - 5 else f"     {line[: WIDTH - 6]}…")
+        if "without" in scenario:
+            self._said("2", "without Modelgate", scenario["without"])
 
     def _review(self, scenario: dict[str, Any]) -> dict[str, Any]:
         kind = scenario.get("kind", MODEL)
@@ -221,7 +223,7 @@ class _Demo:
     def _line(self, operation: dict[str, Any], codes: dict[str, str]) -> None:
         keys = patch.keys(operation["path"])
         if _is_stamp(operation):
-            print(self._paint("2", f"   + {ANNOTATION}: the stamp"))
+            print(self._paint("2", f"   + {ANNOTATION}: what was checked, and by which rules"))
             return
         path = field_path(keys)
         code = codes.get(path, "")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from webhook.admission.errors import Problem, SettingsError
-from webhook.cli import GOOD, manifests
+from webhook.cli import GOOD, children, manifests
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import add_arguments, add_reported
 from webhook.cli.output import say
@@ -21,6 +21,7 @@ from webhook.cli.report.codes import known_codes
 from webhook.cli.report.report import rule_page
 from webhook.cli.shell.parser import Commands, command
 from webhook.cli.shell.version import version
+from webhook.library.explained import Explanation
 from webhook.library.findings import Finding
 from webhook.library.review import ReviewedManifest
 from webhook.manifests.documents import Document
@@ -109,7 +110,22 @@ def _desk(options: argparse.Namespace, root: Path) -> Desk:
         settled=surrounded.settled,
         findings=findings,
         page=page,
+        children=_children,
+        explanation=_explanation,
         policies=options.admission_policies,
         strict_kinds=options.unknown_kinds == "error",
     )
     return desk
+
+
+def _children(review: ReviewedManifest) -> str:
+    """What the operator makes of an object, as YAML."""
+    texts = [*map(children.commented, review.describe())]
+    return "".join(f"{text}\n" for text in texts) or f"# no description says what an operator makes of {review.title}\n"
+
+
+def _explanation(review: ReviewedManifest, explanation: Explanation) -> str:
+    place = f"{review.document.source}:{review.document.line}"
+    page = import_module("webhook.cli.report.explanation")
+    text: str = page.render([page.ExplainedObject(place, explanation, review.describe)])
+    return text

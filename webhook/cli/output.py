@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
+from errno import ENOSPC
 from typing import Final, TextIO
 
 from webhook.admission import one_line
+from webhook.admission.errors import LoadError
 
-__all__ = ["inert", "inert_json", "inert_xml", "is_plain", "printable", "say"]
+__all__ = ["complain", "inert", "inert_json", "inert_xml", "is_plain", "printable", "say"]
 
+_FULL: Final = ("cannot write the output: no space is left on the device",)
 _COMMAND: Final = re.compile(r"^\s*:(?=:)|#(?=#\w*\[)", re.MULTILINE)
 """A CI system executes ``::error …`` at the start of a line, and ``##[error]``, ``##vso[…]`` or ``##teamcity[…]``
 anywhere.
@@ -19,6 +22,14 @@ anywhere.
 def say(text: str, file: TextIO | None = None) -> None:
     """Print one line, in which control characters and commands of CI systems are escaped."""
     print(printable(text), file=sys.stdout if file is None else file)
+
+
+def complain(command: str, error: Exception) -> None:
+    """Print on standard error why a command has no answer: a line for each problem."""
+    full = isinstance(error, OSError) and error.errno == ENOSPC and error.filename is None
+    lines = error.problems if isinstance(error, LoadError) else _FULL if full else str(error).splitlines()
+    for number, line in enumerate(lines):
+        say(f"{line}" if number else f"modelgate {command}: {line}", sys.stderr)
 
 
 def printable(text: str) -> str:

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reconciler import CALL_TIMEOUT, Health, Lease, Process, Reach, Writer, audit
+from reconciler import CALL_TIMEOUT, Health, Lease, Process, Reach, Shown, Writer, audit
 from reconciler.audit import Ruling
 from reconciler.projections import choices as projected
 from webhook.admission.errors import LoadError
@@ -59,6 +59,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--no-lease", action="store_true", help="lead without a Lease: for a single process")
     add("--workers", "2", type=int, help="objects to work on at once (default 2)")
     add("--health-port", type=int, help="port for /healthz, /readyz and /metrics (default: none)")
+    about = "objects that have a Report: those with findings (default), or all of the covered kinds"
+    add("--reports", "findings", choices=("findings", "all"), help=about)
+    many = "name so many namespaces of objects in the metrics, and the objects refused longest (default 0: none)"
+    add("--metrics-namespaces", "0", type=int, metavar="NUMBER", help=many)
     logs.add_arguments(parser, _variable("--log-level", "info"), _variable("--log-format", "text"))
     add("--profile", "standard", choices=_PROFILES, help="how strict the webhook is (default standard)")
     view = "as the webhook: none: judge without other objects (default live)"
@@ -119,7 +123,8 @@ def _process(options: argparse.Namespace) -> Process:
     api, reload = Writer(connect(options.kubeconfig)), partial(_reloaded, watched)
     only, controllers = options.only_namespaces, projected.controllers(options, settings, api)
     reach = Reach(only, whole=not only or options.cluster_objects)
-    return Process(api, rules, controllers, _lease(options), options.workers, reload, reach=reach)
+    shown = Shown(options.reports == "all", options.metrics_namespaces)
+    return Process(api, rules, controllers, _lease(options), options.workers, reload, reach=reach, shown=shown)
 
 
 def _packs() -> list[Path]:

@@ -60,6 +60,19 @@ def add_parser(commands: Commands) -> None:
     _add_callers(parser)
     add("--drain-seconds", type=float, help="how long to serve after SIGTERM (default 10)")
     logs.add_arguments(parser, None, None)
+    add(
+        "--log-users",
+        choices=["name", "hash", "none"],
+        help="how lines about decisions name the user: by name (default), by a hash of it, or not at all",
+    )
+    add(
+        "--metrics-namespaces",
+        type=int,
+        metavar="NUMBER",
+        help="count findings by the namespace of the object, for so many namespaces; others are other (default 0)",
+    )
+    add("--fleet-stage", metavar="NAME", help="the stage of this cluster among others, for metrics and /readyz")
+    add("--fleet-artefact", metavar="VERSION", help="the artefact of rules and policies that it is to use; as above")
     add("--trace-endpoint", metavar="URL", help="OTLP collector for traces, as http://HOST:4318/v1/traces")
     choices.add_arguments(parser)
 

@@ -45,6 +45,19 @@ def aligned(
             yield _GAP.join(padded).rstrip()
 
 
+_BAR: Final = 24
+"""Characters of a bar."""
+
+
+def bar(share: float) -> str:
+    """A bar that is full by this share; ``|`` is where the whole ends, if the share is more than 1."""
+    if share > 1:
+        end = max(1, int(_BAR / share))
+        return f"[{'#' * end}|{'#' * (_BAR - end - 1)}]"
+    width = round(_BAR * share)
+    return f"[{'#' * width}{'.' * (_BAR - width)}]"
+
+
 T = TypeVar("T")
 
 _PAUSE: Final = 0.2

@@ -121,6 +121,11 @@ class Degrees:
             _digest(in_force, selected, strict),
         )
 
+    @property
+    def shared_digest(self) -> str:
+        """Of the policies alone, without the namespaces that they select: the same in every cluster that has them."""
+        return _digest(self.policies, {}, ()) if self.policies else ""
+
     def __bool__(self) -> bool:
         """Whether anything but the profile decides."""
         return bool(self.policies or self.strict)

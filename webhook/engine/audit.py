@@ -6,19 +6,20 @@ reconciler judges each object so, and `modelgate scan` a list of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from webhook.admission import Cause, Muted, Request, Warn, labels
+from webhook.admission import Cause, Decision, Muted, Request, Warn, labels
 from webhook.admission.stamp import ANNOTATION, Stamp, canonical
 from webhook.catalog import KnownKind
+from webhook.children import Child
 from webhook.cluster import RequestView
 from webhook.cluster.view import ClusterView, MemoryView
 from webhook.engine.children import described
-from webhook.engine.decisions import validate
+from webhook.engine.decisions import mutate, validate
 from webhook.engine.filling.defaulting import Normalised, normalise
 from webhook.engine.filling.stamping import stamp_of
 from webhook.engine.options import Native, Options
@@ -33,7 +34,7 @@ from webhook.policy import Profile
 if TYPE_CHECKING:
     from webhook.engine.policyset import PolicySet
 
-__all__ = ["Ruling", "Standing", "Verdict", "judge", "load", "made", "native_policies"]
+__all__ = ["Ruling", "Standing", "Verdict", "children_of", "filled", "judge", "load", "made", "native_policies"]
 
 _OF_CALLERS: Final = ("userInfo", "authorizer")
 """Words in native policies that judge the caller: of a stored object he is not known."""
@@ -113,11 +114,28 @@ def made(obj: dict[str, Any], rules: Ruling, view: ClusterView) -> dict[str, dic
     Raises:
         ModelgateError: the object cannot be judged now.
     """
-    known = rules.kind_of(obj)
-    if known is None:
-        return {}
-    children = described(_request(known, "CREATE", obj), rules.catalog, view, rules.options)
-    return {child.rule.name: child.object for child in children}
+    return {child.rule.name: child.object for child in children_of(obj, rules, view)}
+
+
+def children_of(obj: dict[str, Any], rules: Ruling, view: ClusterView) -> Sequence[Child]:
+    """What the operator makes of a stored object.
+
+    Raises:
+        ModelgateError: as :func:`made`.
+    """
+    kind = rules.kind_of(obj)
+    return described(_request(kind, "CREATE", obj), rules.catalog, view, rules.options) if kind is not None else ()
+
+
+def filled(obj: dict[str, Any], rules: Ruling, view: ClusterView) -> Decision | None:
+    """A stored object with what an empty patch would fill in; None if it is not covered, or is refused then.
+
+    Raises:
+        ModelgateError: the object cannot be judged now.
+    """
+    kind = rules.kind_of(obj)
+    decision = mutate(_sent(obj, kind), rules.catalog, view, rules.options) if kind is not None else None
+    return decision if decision is not None and decision.object is not None else None
 
 
 def judge(obj: dict[str, Any], rules: Ruling, view: ClusterView) -> Verdict | None:
@@ -136,11 +154,7 @@ def judge(obj: dict[str, Any], rules: Ruling, view: ClusterView) -> Verdict | No
         surroundings = rules.files.live(view) if isinstance(view, RequestView) else rules.files
         options = replace(options, native=Native(rules.policies.policies, surroundings))
     stamp = Stamp.matching(obj)
-    if stamp is not None:
-        update = _request(known, "UPDATE", obj, obj)  # what an empty patch sends through the gate
-    else:
-        update = _request(known, "CREATE", _as_sent(obj, known))
-    review = ObjectReview.of(known, update, rules.catalog, view, options)
+    review = ObjectReview.of(known, _sent(obj, known), rules.catalog, view, options)
     try:
         result = normalise(review)
     except SpentError as error:
@@ -156,6 +170,13 @@ def judge(obj: dict[str, Any], rules: Ruling, view: ClusterView) -> Verdict | No
         _chosen(obj, known, rules, view) if findings else {},
         decision.muted,
     )
+
+
+def _sent(obj: dict[str, Any], kind: KnownKind) -> Request:
+    """What an empty patch sends through the gate; of an object without a valid stamp, its creation."""
+    if Stamp.matching(obj) is not None:
+        return _request(kind, "UPDATE", obj, obj)
+    return _request(kind, "CREATE", _as_sent(obj, kind))
 
 
 def _standing(stamp: Stamp | None, result: Normalised, rules: Ruling) -> Standing:

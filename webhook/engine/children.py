@@ -19,10 +19,10 @@ from webhook.cel import BudgetExceeded, CelError
 from webhook.cluster import ClusterView, Kind, NotedView, Notes
 from webhook.engine.findings import MAX_FINDINGS, Findings, findings_of_faults
 from webhook.engine.options import Options
-from webhook.engine.pods.findings import POD_CODES, WARNED
+from webhook.engine.pods.findings import POD_CODES, WARNED, Judged
 from webhook.engine.pods.whole import REFUSED
 from webhook.engine.review import ObjectReview, Subject, review_of
-from webhook.engine.seen import RIGHT, Judgements, json_of
+from webhook.engine.seen import RIGHT, Judgements, json_of, nameless
 from webhook.facts.nodes import items, mapping, namespace_of
 from webhook.golang.names import generated_name
 from webhook.ground.budget import Budget
@@ -71,9 +71,6 @@ _TEMPLATES: Final = frozenset({"template", "leaderTemplate", "workerTemplate"})
 _GENERATED: Final = "00000"
 """Stands for what is random in a name."""
 
-_READ: Final = ("namespace", "labels", "annotations")
-"""The metadata that a description may read, beside the name."""
-
 _PLAIN: Final = re.compile("[a-z][-a-z0-9]{0,39}(?<!-)")
 """A name that is as good as any other one with as many characters, if no other text is like it."""
 
@@ -102,17 +99,18 @@ class ChildFault(NamedTuple):
 
 
 class Children(NamedTuple):
-    """What is found of the children of an object, and the paths of the parts of it that are in them."""
+    """What is found of the children of an object, and the parts of it that are judged in them."""
 
     findings: Findings
-    judged: frozenset[tuple[str | int, ...]]
+    judged: Judged | None
 
 
-def child_findings(subject: Subject, of_rules: Findings) -> Children | None:
+def child_findings(subject: Subject, of_rules: Findings, rest: bytes) -> Children | None:
     """Findings about the children of an object, :data:`MAX_FINDINGS` of each sort; None if none is described, or the
     object has no name, without which it is not made.
 
-    Nothing is said of what a rule explains, by the findings ``of_rules``, at fields that decide it.
+    Nothing is said of what a rule explains, by the findings ``of_rules``, at fields that decide it. The ``rest`` is all
+    of the object but its name, see :func:`nameless`.
 
     What the API server refuses is a denial under the strict profile, unless the stored object has the same fault, and a
     warning under others. Nothing is said of fields that the schema has refused.
@@ -121,11 +119,15 @@ def child_findings(subject: Subject, of_rules: Findings) -> Children | None:
         SpentError, DeadlineExceeded: from the budget of the review.
     """
     review, policy = subject.review, subject.review.kind.policy
+    if not policy.children or _is_empty(subject):
+        return None
     obj = _with_name(subject.obj)
-    if not policy.children or _is_empty(subject) or not mapping(obj, "metadata").get("name"):
+    if not mapping(obj, "metadata").get("name"):
         return None
     judge = _Judge(review, obj, subject.old)
-    faults = [fault for fault in judge.faults() if not _is_refused(fault.field, subject.refused)]
+    faults = judge.faults(rest)
+    if faults:
+        faults = [fault for fault in faults if not _is_refused(fault.field, subject.refused)]
     if not faults:
         return Children(Findings(), judge.judged)
     if any(fault.code == FAILED for fault in faults) and not subject.must_evaluate():
@@ -184,7 +186,7 @@ def _of_stored(subject: Subject) -> Iterable[ChildFault]:
     if subject.old is None:
         return ()
     review = subject.review._replace(request=replace(subject.review.request, object=subject.review.old))
-    return _Judge(review, _with_name(subject.old), subject.old).faults()
+    return _Judge(review, _with_name(subject.old), subject.old).faults(nameless(subject.old))
 
 
 def _is_refused(field: str, refused: frozenset[str]) -> bool:
@@ -208,33 +210,42 @@ def _facts_of(rules: tuple[ChildRule, ...]) -> tuple[str, ...]:
 
 
 class _Judge:
-    """Judges the children of one state of an object. ``judged`` are the paths of its parts that are in them."""
+    """Judges the children of one state of an object. ``judged`` are its parts that are in them, once that is known."""
+
+    judged: Judged | None = None
 
     def __init__(self, review: ObjectReview, obj: dict[str, Any], old: dict[str, Any] | None) -> None:
-        self._review, self._obj, self._old, self._reading = review, obj, old, NotedView(review.view)
-        self.judged = frozenset[tuple[str | int, ...]]()
-        self._errors = set[str]()
+        self._review, self._obj, self._old = review, obj, old
+
+    @cached_property
+    def _reading(self) -> NotedView:
+        return NotedView(self._review.view)
+
+    @cached_property
+    def _paths(self) -> set[tuple[str | int, ...]]:
+        """Those of the parts of the object that are in its children."""
+        return set()
+
+    @cached_property
+    def _errors(self) -> set[str]:
         """The types of the errors of the child that is judged, whatever their cause."""
+        return set()
 
     @cached_property
     def _scope(self) -> PolicyScope:
         """The scope of the description, whose facts are noted with what they read."""
         return self._review._replace(view=self._reading).scope(self._obj, self._old)
 
-    def faults(self) -> Sequence[ChildFault]:
+    def faults(self, rest: bytes) -> Sequence[ChildFault]:
         """What is wrong, at most :data:`MAX_FINDINGS`. The same object is not judged again, whatever its plain name."""
-        review, metadata = self._review, mapping(self._obj, "metadata")
-        name, parts = str(metadata.get("name")), [(key, part) for key, part in self._obj.items() if key != "metadata"]
-        facts = [review.kind.facts[fact] for fact in _facts_of(review.kind.policy.children)]
-        stored = self._old if any(fact.stored for fact in facts) else None
-        sent = review.request.object if any(fact.raw for fact in facts) else None
-        rest = json_of(parts, [metadata.get(key) for key in _READ], stored, sent)
+        review, name = self._review, str(mapping(self._obj, "metadata").get("name"))
+        rest = self._read_beside(rest)
         same = review.kind.policy, review.catalog, review.options.settings
-        own = head + rest if rest and (head := json_of(name)) else b""
-        of_any_name = b"%d%b" % (len(name), rest) if _is_plain(name, rest) else b""
-        for key in filter(None, (of_any_name, own)):
+        of_any_name, own = (len(name), rest), (name, rest)
+        is_plain = _is_plain(name, rest)
+        for key in (of_any_name, own) if is_plain else (own,):
             if (remembered := JUDGED.verdict(key, review.view, *same)) is not None:
-                faults: tuple[ChildFault, ...]
+                faults: Sequence[ChildFault]
                 faults, self.judged = remembered
                 return faults
         try:
@@ -242,9 +253,22 @@ class _Judge:
         except BudgetExceeded as error:
             text = f"what becomes of it is not known: its children take too long to describe ({error})"
             return (ChildFault(FAILED, "", "FieldValueInvalid", text),)
-        key = of_any_name if of_any_name and not faults and not self._reading.notes.names(name) else own
+        self.judged = Judged(frozenset(self._paths))
+        key = of_any_name if is_plain and not faults and not self._reading.notes.names(name) else own
         JUDGED.add(key, self._reading.notes, (faults, self.judged), *same)
         return faults
+
+    def _read_beside(self, rest: bytes) -> bytes:
+        """The object but for its name, with what else the facts of the description read, if that may differ."""
+        stored = sent = None
+        for name in _facts_of(self._review.kind.policy.children):
+            fact = self._review.kind.facts[name]
+            stored = self._old if fact.stored else stored
+            sent = self._review.request.object if fact.raw else sent
+        if stored is None and sent is None:
+            return rest
+        beside = json_of(stored, sent)
+        return rest + beside if rest and beside else b""
 
     def _all(self) -> Iterator[ChildFault]:
         review, namespace = self._review, namespace_of(self._scope.object)
@@ -258,13 +282,13 @@ class _Judge:
                 continue
             self._errors.clear()
             made = children.placed(child.object, namespace)
-            key = json_of(made)
+            key = (json_of(made),)
             if RIGHT.verdict(key, review.view, review.catalog) is None:  # which has the definitions of other kinds
                 yield from self._of(child, made)
                 if not self._errors:
                     RIGHT.add(key, Notes(), True, review.catalog)
             if _TOO_MANY not in self._errors and children.judges_pods(made):  # else parts have faults not seen in it
-                self.judged |= {*child.judged()}
+                self._paths.update(child.judged())
 
     @property
     def _hidden(self) -> frozenset[str]:

@@ -12,10 +12,11 @@ from webhook.engine.findings import SPARED, Findings, refusals_as_warnings
 from webhook.engine.metadata import metadata_errors
 from webhook.engine.options import OBJECT_BUDGET
 from webhook.engine.placement import fit_findings
-from webhook.engine.pods import NOTHING_JUDGED, pod_findings
+from webhook.engine.pods import pod_findings
 from webhook.engine.review import ObjectReview, Subject
 from webhook.engine.rules import validate_rules
 from webhook.engine.schema import add_unknown_fields, missing_spec, relax, validate_schema
+from webhook.engine.seen import nameless
 from webhook.policy import PolicyScope
 
 
@@ -107,11 +108,12 @@ def _findings(subject: Subject, scope: PolicyScope) -> Findings:
     kind, options = review.kind, review.options
     findings = validate_rules(subject, scope)
     if options.settings.recommends(kind.api):
-        of_children = child_findings(subject, findings)
-        of_pods = pod_findings(subject, NOTHING_JUDGED if of_children is None else of_children.judged)
+        rest = nameless(subject.obj) if kind.policy.children or kind.fit is not None else b""
+        of_children = child_findings(subject, findings, rest)
+        of_pods = pod_findings(subject, None if of_children is None else of_children.judged)
         if of_children is not None:
             of_pods = of_children.findings if of_pods is None else of_children.findings + of_pods
-        of_fit = fit_findings(subject)
+        of_fit = fit_findings(subject, rest)
     if of_fit is not None:
         findings += of_fit
     if of_pods is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from webhook import catalog as catalogs  # what compares definitions is loaded when it is first used
 from webhook import enforcement
@@ -20,7 +20,7 @@ from webhook.schema import CRD
 
 if TYPE_CHECKING:  # the language of native policies takes 80 ms
     from webhook.catalog import Deviation
-    from webhook.enforcement import Degrees, Vocabulary
+    from webhook.enforcement import Degrees, PolicyObject, Vocabulary
     from webhook.engine.context import Offline
     from webhook.engine.policyset import PolicySet
 
@@ -29,6 +29,17 @@ def vocabulary(catalog: Catalog) -> Vocabulary:
     """The words that Enforcements and PolicyExceptions can use of a catalog."""
     kinds = frozenset(gvk.kind for gvk in catalog.kinds)
     return enforcement.Vocabulary(catalog.codes() | {*POD_CODES}, frozenset(catalog.packs), kinds)
+
+
+class Applied(NamedTuple):
+    """The codes of the rules that judge an object, and the operator whose behaviour they describe."""
+
+    operator: str
+    codes: frozenset[str]
+
+
+def _is_off(policy: PolicyObject | None) -> bool:
+    return policy is not None and policy.action == enforcement.Degree.OFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +119,23 @@ class Ruling:
     def api(self, resource: APIResource) -> str:
         """The name of a kind's API, which is that of its folder of rules."""
         return self.shipped.uncompiled(GroupVersionKind(resource.group, resource.version, resource.kind)).api
+
+    def applied(self, obj: Mapping[str, Any]) -> Applied:
+        """The rules that a stored object is judged by; without those that an Enforcement turns off for it."""
+        known = self.kind_of(obj)
+        if known is None:
+            return Applied("", frozenset())
+        options, metadata = self.options, obj["metadata"]
+        off: set[str] = set()
+        if options.degrees:
+            place = options.degrees.place(known.api, known.gvk.kind, metadata.get("namespace", ""), metadata["name"])
+            off = {rule.code for rule in known.policy.validations if _is_off(place.policy(rule.code))}
+        codes = frozenset(
+            rule.code
+            for rule in known.policy.validations
+            if rule.code not in off and not rule.transition and (options.references or not rule.referential)
+        )
+        return Applied(known.in_force.operator or known.api, codes)
 
     def because(self, obj: Mapping[str, Any]) -> Mapping[str, str]:
         """Why each rule of the object's kind exists, by code."""

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import orjson
 
 from webhook.cluster import ClusterView, Notes
+from webhook.facts.nodes import mapping
 
 LIMIT: Final = 4 * 2**20
 """Bytes of JSON, and of what was said: of some hundred objects with 10 KB each."""
 MOST: Final = 2048
 """Objects. Each keeps what was read for it in memory, even after the cluster has another version of that."""
+
+Key: TypeAlias = tuple[bytes | str | int, ...]
+"""What identifies an object; the JSON is last. Without one, nothing is remembered."""
+
+_READ: Final = ("namespace", "labels", "annotations")
+"""The metadata that a judgement reads, beside the name."""
 
 
 class _Judged(NamedTuple):
@@ -33,15 +40,15 @@ class Judgements:
     def __len__(self) -> int:
         return len(self._held)
 
-    def verdict(self, key: bytes, view: ClusterView, *same: object) -> Any:
+    def verdict(self, key: Key, view: ClusterView, *same: object) -> Any:
         """What was said of an object; None if it is not remembered, or the view gives something else by now."""
         held = self._held.get((key, *map(id, same)))
         return held.verdict if held is not None and held.notes.is_same_in(view) else None
 
-    def add(self, key: bytes, notes: Notes, verdict: object, *same: object) -> None:
+    def add(self, key: Key, notes: Notes, verdict: object, *same: object) -> None:
         """Remember what was said, not None. What is known by its identity is kept, so that nothing else gets it."""
-        size = len(key) + len(repr(verdict))
-        if not key or size > LIMIT:
+        size = sum(len(part) for part in key if isinstance(part, bytes)) + len(repr(verdict))
+        if not key[-1] or size > LIMIT:
             return
         if self._size + size > LIMIT or len(self._held) >= MOST:
             self._held, self._size = {}, 0
@@ -53,6 +60,14 @@ class Judgements:
 
 RIGHT: Final = Judgements()
 """Parts of objects and children of this process in which Kubernetes found no fault."""
+
+
+def nameless(obj: dict[str, Any]) -> bytes:
+    """What identifies an object but for its name, of all that a judgement reads."""
+    metadata = mapping(obj, "metadata")
+    return json_of(
+        [(key, part) for key, part in obj.items() if key != "metadata"], [metadata.get(key) for key in _READ]
+    )
 
 
 def json_of(*values: Any) -> bytes:

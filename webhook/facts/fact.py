@@ -82,11 +82,18 @@ def cut_middle(text: str, longest: int = WARNING) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of texts below a title and a header."""
+    """Rows of texts below a title and a header.
+
+    ``shares`` has for each row a part of a whole, or None: what is needed of a memory, more than 1 if it is too small,
+    or the score of a candidate beside the best one. ``of`` names the object for which the rows are candidates, the
+    chosen one first; "" in a table that is not about a choice. Candidates have rank, name, kind, score and reason.
+    """
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    shares: tuple[float | None, ...] = ()
+    of: str = ""
 
 
 Comparison = Callable[[dict[str, Any], ClusterView, Settings], Iterator[str]]

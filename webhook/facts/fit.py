@@ -7,7 +7,7 @@ it against nodes, quotas and classes. A part that is not known is left out; then
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView, Kind
@@ -25,6 +25,8 @@ __all__ = [
     "ServedPod",
     "Workload",
     "flag",
+    "keeps_outside",
+    "loads_elsewhere",
     "since",
     "wants_number",
 ]
@@ -53,12 +55,14 @@ class ServedPod(NamedTuple):
     """A pod that the operator makes. ``origin`` is the field of the object for a path in the PodSpec.
 
     ``unseen`` says what of the pod is not known, so that nodes are not judged by it. ``labels`` are those of the pod.
+    ``is_part``: the pod may also ask for what is not in the ``spec``.
     """
 
     spec: dict[str, Any]
     origin: Callable[[str], str]
     unseen: str = ""
     labels: Mapping[str, Any] = {}
+    is_part: bool = False
 
 
 class GpuLoad(NamedTuple):
@@ -146,11 +150,54 @@ def _numbers(release: str) -> list[int]:
 def flag(args: Sequence[str], *names: str) -> str | None:
     """The value of a flag, as ``--name value`` or ``--name=value``; "" for a flag without one, None if it is absent."""
     for place, arg in enumerate(args):
-        name, equals, value = arg.partition("=")
-        if name in names:
+        _, equals, value = arg.partition("=")
+        if _name(arg) in names:
             after = args[place + 1] if place + 1 < len(args) else ""
             return value if equals else "" if after.startswith("--") else after
     return None
+
+
+def _name(arg: str) -> str:
+    """The name of a flag: llama.cpp and vLLM read ``_`` in a long one as ``-``."""
+    name = arg.partition("=")[0]
+    return name.replace("_", "-") if name.startswith("--") else name
+
+
+_OUTSIDE: Final = frozenset(
+    [
+        *("-ngl", "--n-gpu-layers", "--gpu-layers", "-ot", "--override-tensor", "--cpu-moe", "-cmoe", "--n-cpu-moe"),
+        *("-ncmoe", "--fit", "-fit", "-dev", "--device", "--rpc", "--kv-offloading-size", "--hf-overrides", "--config"),
+        *("-hf", "-hfr", "-hff", "--hf-repo", "--hf-file", "-mu", "--model-url", "-dr", "--docker-repo"),
+        *("--json-model-override-args", "--model-loader-extra-config", "--enable-weights-cpu-backup"),
+    ]
+)
+"""Flags with which a part of a model is outside of the GPUs, or another model is loaded."""
+_OUTSIDE_BEGIN: Final = ("--cpu-offload", "--offload-", "--kt-")
+_ELSEWHERE: Final = (
+    *("--nnodes", "--node-rank", "--dist-init-addr", "--master-addr", "--headless", "--data-parallel-address", "-dpa"),
+    *("--pipeline-parallel-size", "-pp", "--pp-size", "--data-parallel-rank", "--data-parallel-size-local", "-dpl"),
+)
+"""Flags of one of several pods that share the weights."""
+_VARIABLES: Final = frozenset(["GGML_CUDA_ENABLE_UNIFIED_MEMORY", "GGML_VK_ALLOW_SYSMEM_FALLBACK"])
+_OF_FLAG: Final = "LLAMA_ARG_"
+"""llama.cpp reads a flag from a variable, too: ``LLAMA_ARG_CPU_MOE``."""
+_WHOLE: Final = frozenset(["", "auto", "hf", "safetensors", "fastsafetensors", "pt", "mistral", "runai_streamer"])
+"""The values of ``--load-format`` that load all weights in the precision of the repository."""
+
+
+def keeps_outside(args: Sequence[str], variables: Collection[str]) -> bool:
+    """Whether arguments or the names of variables keep a part of the model outside of the GPUs, or load another one."""
+    of_variables = (f"--{name[len(_OF_FLAG) :].lower()}" for name in variables if name.startswith(_OF_FLAG))
+    names = [*map(_name, args), *map(_name, of_variables)]
+    if any(name in _OUTSIDE or name.startswith(_OUTSIDE_BEGIN) for name in names) or _VARIABLES & {*variables}:
+        return True
+    return (flag(args, "--load-format") or "") not in _WHOLE
+
+
+def loads_elsewhere(args: Sequence[str]) -> bool:
+    """Whether the engine is one of several that share the weights."""
+    by_ray = flag(args, "--distributed-executor-backend") not in {None, "mp", "uni"}
+    return by_ray or flag(args, *_ELSEWHERE) not in {None, "1"}
 
 
 def wants_number(text: str | None) -> int | None:

@@ -72,8 +72,9 @@ def fit_of_model(model: dict[str, Any], _: ClusterView, __: Settings, ___: Seque
         limits, field = mapping(flavor, "limits"), f"spec.inferenceConfig.flavors[{place}]"
         resources = {"limits": limits, "requests": limits}
         pod = {"containers": [{"name": "model-runner", "resources": resources}]}
-        pods.append(ServedPod(pod, partial(_limit, field)))
-        loads += _loads(place, limits, field, weights)
+        pods.append(ServedPod(pod, partial(_limit, field), is_part=True))
+        if text(flavor, "params", "PP") in {"", "1"}:  # otherwise several pods share the weights
+            loads += _loads(place, limits, field, weights)
     return Workload(pods, loads, is_choice=True) if flavors else None
 
 

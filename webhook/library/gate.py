@@ -18,6 +18,7 @@ from webhook.library.given import OBJECT, TEXT, Given, checked_settings, documen
 from webhook.library.judge import Judges, Surroundings, degrees_of, native, native_policies, own_definitions
 from webhook.library.rulings import Rulings
 from webhook.library.verdict import Verdict
+from webhook.library.words import in_words, text_in_words, words_of_errors
 from webhook.manifests.documents import Document
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ class Gate:
         options = Options(
             asked, strict_fields=True, faults_told=True, complete=closed, settings=settings, degrees=degrees
         )
-        loaded = Ruling.of(options, map(Path, folders))
+        with words_of_errors():
+            loaded = Ruling.of(options, map(Path, folders))
 
         def under_definitions(ruling: Ruling) -> Ruling:
             own = ruling.under([definition.value for definition in definitions], trusted=False)
@@ -104,7 +106,7 @@ class Gate:
         that does not say which release it deploys.
         """
         pins = (*(self._pins.remarks if self._pins else ()), *self._rulings.remarks)
-        return (*map(str, self._rulings.deviations), *map(str, pins))
+        return tuple(map(text_in_words, map(str, (*self._rulings.deviations, *pins))))
 
     def _deployed(self, document: Document) -> Mapping[str, Pinned]:
         if self._pins is None or self._repository is None:
@@ -119,7 +121,7 @@ class Gate:
             DocumentError: what is given is not one object (:meth:`check_all`).
         """
         document = self._one(given)
-        return Verdict.of(self._judges([document]).review(document))
+        return in_words(Verdict.of(self._judges([document]).review(document)))
 
     def check_all(self, given: Sources) -> list[Verdict]:
         """The verdicts about all objects of one or more sources, which may refer to each other.
@@ -129,7 +131,7 @@ class Gate:
         """
         found = every_document(given)
         judges = self._judges(found)
-        return [Verdict.of(judges.review(each)) for each in found]
+        return [in_words(Verdict.of(judges.review(each))) for each in found]
 
     def explain(self, given: Given) -> Explanation:
         """Where each field of the stored object comes from, and what was chosen for it among other objects.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from threading import Lock
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from webhook.admission.errors import Problem, SettingsError
@@ -29,6 +30,7 @@ _BY: Final[Mapping[By, str]] = {
     "documented": "the documented release",
     "setting": "as it is set",
     "definitions": "by its definitions",
+    "shape": "by its fields",
 }
 
 
@@ -37,7 +39,8 @@ class JudgedAs:
     """The release of an operator by which an object is judged: ``LLMKube 0.9.19``.
 
     ``by`` is what says so: ``setting`` (a flag, the configuration, the settings of a gate), ``pin`` (the files in
-    ``places``, each with its line), ``definitions`` (those that are installed), or ``documented`` (nothing).
+    ``places``, each with its line), ``definitions`` (those that are installed), ``shape`` (fields of the object), or
+    ``documented`` (nothing).
     """
 
     api: str
@@ -125,15 +128,34 @@ class Rulings:
 
     def of(self, document: Document) -> Ruled:
         """What judges the objects of a document."""
-        place = self._deployed and (document.source, document.built)
+        shape = self._shape(document)
+        place = self._deployed and (document.source, document.built), shape
         ruled = self._places.get(place)
         if ruled is None:
             pinned = self._deployed(document) if self._deployed else {}
             with self._lock:  # the file before is mostly of the same folder
-                if self._latest is None or pinned != self._latest.pinned:
-                    self._latest = self._ruled(pinned)
-                ruled = self._places[place] = self._latest
+                if shape and not self._is_pinned(shape[0], pinned):
+                    ruled = self._ruled(pinned, dict([shape]))
+                else:
+                    if self._latest is None or pinned != self._latest.pinned:
+                        self._latest = self._ruled(pinned)
+                    ruled = self._latest
+                self._places[place] = ruled
         return ruled
+
+    def _shape(self, document: Document) -> tuple[str, InForce] | None:
+        """The API of an object, and the releases whose shape it has; None if it may be of the documented one."""
+        gvk, shipped = kind_of(document.value) if document.value else None, self._loaded.shipped  # without an object
+        if gvk is None or gvk not in shipped.kinds:
+            return None
+        kind = shipped.uncompiled(gvk)
+        if not kind.pack.shapes or shipped.releases()[kind.api].by != "documented":
+            return None
+        in_force = kind.pack.by_shape(kind.plural, document.value)
+        return (kind.api, in_force) if in_force else None
+
+    def _is_pinned(self, api: str, pinned: Mapping[str, Pinned]) -> bool:
+        return api in pinned and self._release(api, self._loaded.shipped.packs[api], pinned[api])[0] is not None
 
     def groups(self, documents: Iterable[Document]) -> Mapping[int, list[Document]]:
         """The documents by the numbers of their rulings."""
@@ -156,8 +178,8 @@ class Rulings:
         places = ruled.pinned[known.api].places if in_force.by == "pin" else ()
         return JudgedAs(known.api, str(in_force), in_force.by, places)
 
-    def _ruled(self, pinned: Mapping[str, Pinned]) -> Ruled:
-        in_force, settings = dict[str, InForce](), self._loaded.options.settings
+    def _ruled(self, pinned: Mapping[str, Pinned], shapes: Mapping[str, InForce] = MappingProxyType({})) -> Ruled:
+        in_force, settings = {**shapes}, self._loaded.options.settings
         faults = dict[str, list[Problem]]()
         for api, pin in sorted(pinned.items()):
             pack = self._loaded.shipped.packs[api]
@@ -172,7 +194,7 @@ class Rulings:
             key = ((), self._loaded.options.settings)
         if key not in self._numbers:
             self._numbers[key] = len(self.made)
-            self._origins.append({api: pinned[api].places[0] for api, _ in key[0]})
+            self._origins.append({api: pinned[api].places[0] for api, _ in key[0] if api in pinned})
             self.made.append(self._complete(self._loaded.as_of(*key)))
         return Ruled(self._numbers[key], self.made[self._numbers[key]], pinned, faults)
 

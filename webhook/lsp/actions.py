@@ -12,6 +12,7 @@ from webhook.library.edits import Edit, Repair
 from webhook.library.findings import Finding, Severity
 from webhook.library.verdict import Verdict
 from webhook.lsp.diagnostics import diagnostic
+from webhook.lsp.showing import EXPLAIN, showing_actions
 from webhook.lsp.texts import TextLines
 from webhook.lsp.workspace import Workspace
 from webhook.manifests.documents import Document
@@ -40,6 +41,8 @@ def actions(
         offered += _repairs(uri, source, workspace, lines, range(start, end + 1))
         for verdict in workspace.verdicts(source)[: len(file.documents)]:
             offered += _at_warnings(uri, verdict, workspace, lines, range(start, end + 1))
+    if _wants(only, EXPLAIN):
+        offered += showing_actions(uri, source, workspace, range(start, end + 1))
     if only and _wants(only, FIX_ALL):
         offered += _all_repairs(uri, source, workspace, lines)
     return offered

@@ -23,6 +23,7 @@ from webhook.lsp.diagnostics import diagnostics
 from webhook.lsp.hints import hints
 from webhook.lsp.hover import hover
 from webhook.lsp.naming import Naming, Refused, Site, meant, namings, renamed, sites
+from webhook.lsp.showing import CHILDREN, EXPLAIN, Shelf, shown
 from webhook.lsp.symbols import symbols
 from webhook.lsp.texts import TextLines
 from webhook.lsp.workspace import MOST, Desk, Workspace
@@ -68,6 +69,7 @@ class ManifestServer(LanguageServer):
         self._due: asyncio.Task[None] | None = None
         self._loading: asyncio.Task[None] | None = None
         self._lines = dict[str, TextLines]()
+        self._shelf = Shelf()
         _register(self)
 
     # What is open ----------------------------------------------------------------------------------------------------
@@ -129,6 +131,7 @@ class ManifestServer(LanguageServer):
         for task in (self._loading, self._due):
             if task is not None:
                 task.cancel()
+        self._shelf.close()
 
     def publish_soon(self) -> None:
         """Publish the findings of all open files when nothing has changed for a moment."""
@@ -189,6 +192,19 @@ class ManifestServer(LanguageServer):
             if (cursor := cursor_in(document, line, column)) is not None:
                 return cursor, index, document
         return None
+
+    def show(self, command: str, uri: str, index: int) -> str | None:
+        """Make a file about an object and ask the editor to show it, or say where it is; return its URI."""
+        fresh = self.fresh(uri)
+        file = shown(command, fresh[0], index, fresh[1], self._shelf) if fresh else None
+        if file is None:
+            return None
+        target, window = file.path.as_uri(), self.client_capabilities.window
+        if window is not None and window.show_document is not None and window.show_document.support:
+            self.window_show_document(types.ShowDocumentParams(target, external=file.is_page, take_focus=True))
+        else:
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Info, f"modelgate: {file.path}"))
+        return target
 
     def naming(self, uri: str, position: types.Position) -> Naming | None:
         """What the field at a position names."""
@@ -273,13 +289,21 @@ def _register_texts(server: ManifestServer) -> None:
         fresh = server.fresh(params.text_document.uri)
         return completions(*fresh, params.position) if fresh else []
 
-    kinds = [types.CodeActionKind.QuickFix, FIX_ALL]
+    kinds = [types.CodeActionKind.QuickFix, FIX_ALL, EXPLAIN]
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=kinds))
     def acted(params: types.CodeActionParams) -> list[types.CodeAction]:
         uri = params.text_document.uri
         fresh = server.fresh(uri)
         return actions(uri, *fresh, params) if fresh else []
+
+    @server.command(CHILDREN)
+    def children(uri: str, index: int) -> str | None:
+        return server.show(CHILDREN, uri, index)
+
+    @server.command(EXPLAIN)
+    def explained(uri: str, index: int) -> str | None:
+        return server.show(EXPLAIN, uri, index)
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def listed(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:

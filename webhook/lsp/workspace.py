@@ -16,6 +16,7 @@ from webhook.catalog import KnownKind
 from webhook.cluster import ClusterView
 from webhook.engine import Ruling
 from webhook.library.apiserver import kind_of, placed
+from webhook.library.explained import Explanation
 from webhook.library.findings import Finding
 from webhook.library.judge import Judge, Nearby, Surroundings, native, native_policies
 from webhook.library.review import Key, ReviewedManifest, Stored, in_cluster, key_of
@@ -42,7 +43,8 @@ class Desk:
 
     ``read`` gives the documents of a file with this text, and ``settled`` the document that is judged of one of a text;
     ``findings`` gives those of a review that are not left out, and ``page`` the address of the page of a code, or "".
-    ``policies`` are admission policies.
+    ``policies`` are admission policies. ``children`` prints what the operator makes of an object, and ``explanation``
+    is a page about it.
     """
 
     root: Path
@@ -53,6 +55,8 @@ class Desk:
     settled: Callable[[Document], Document]
     findings: Callable[[ReviewedManifest, Review], list[Finding]]
     page: Callable[[str], str]
+    children: Callable[[ReviewedManifest], str]
+    explanation: Callable[[ReviewedManifest, Explanation], str]
     policies: Path | None = None
     strict_kinds: bool = False
 

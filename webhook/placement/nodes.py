@@ -30,14 +30,14 @@ class Taint(NamedTuple):
 class NodeShape:
     """Nodes that differ by nothing but their names. ``capacity`` is None where it is not told: such a node may run any
     pod. An amount that is not understood counts as :data:`INT64_MAX`. ``devices`` are the resources of device plugins
-    that the machine has, in use or out of order.
+    that the machine has, in use or out of order, with their amounts.
     """
 
     labels: Mapping[str, str]
     taints: tuple[Taint, ...]
     capacity: Mapping[str, int] | None
     unschedulable: bool
-    devices: frozenset[str] = frozenset()
+    devices: Mapping[str, int]
 
     @classmethod
     def of(cls, node: Mapping[str, Any], *, apart: frozenset[str] = frozenset(), rounded: bool = False) -> NodeShape:
@@ -51,19 +51,23 @@ class NodeShape:
         given = status.get("allocatable")
         capacity = None if not isinstance(given, dict) or not given else _capacity(given, rounded=rounded)
         unschedulable = spec.get("unschedulable") is True
-        devices = frozenset(name for name, amount in _map(status.get("capacity")).items() if _is_device(name, amount))
-        return cls(MappingProxyType(labels), _taints(spec.get("taints")), capacity, unschedulable, devices)
+        machine = {name: value for name, value in _map(status.get("capacity")).items() if _is_device(name, value)}
+        devices = {name: _offered(name, value) for name, value in machine.items()}
+        taints = _taints(spec.get("taints"))
+        return cls(MappingProxyType(labels), taints, capacity, unschedulable, MappingProxyType(devices))
 
     @property
     def key(self) -> tuple[object, ...]:
         """What two nodes of one shape share."""
         capacity = None if self.capacity is None else frozenset(self.capacity.items())
-        return frozenset(self.labels.items()), self.taints, capacity, self.unschedulable, self.devices
+        labels, devices = frozenset(self.labels.items()), frozenset(self.devices.items())
+        return labels, self.taints, capacity, self.unschedulable, devices
 
     def as_object(self, name: str = "") -> dict[str, Any]:
         """A node of this shape, with what the shape keeps of it."""
         taints = [taint._asdict() for taint in self.taints]
-        metadata, status = {"name": name, "labels": dict(self.labels)}, {"capacity": dict.fromkeys(self.devices, "1")}
+        metadata = {"name": name, "labels": dict(self.labels)}
+        status = {"capacity": {name: str(most) for name, most in self.devices.items()}}
         return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"taints": taints}, "status": status}
 
     def offers(self, resource: str) -> int:

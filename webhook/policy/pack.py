@@ -131,6 +131,7 @@ class Setting:
 Name = Annotated[str, TextSchema(least=1, most=60, strip=True)]
 Release = Annotated[str, TextSchema(check=_release)]
 Code = Annotated[str, TextSchema(r"^[A-Z]{2}[0-9]{3}$")]
+SpecField = Annotated[str, TextSchema(r"^spec[.][A-Za-z][A-Za-z0-9]*$", most=100)]
 Group = Annotated[str, TextSchema(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", most=253)]
 
 
@@ -145,7 +146,8 @@ class Spec:
     chart → release, where they differ; ``tags``: where the values of a chart name the tag of the operator's image.
     ``repositories``: how the addresses of its repositories end. ``retired``: codes of rules that are gone;
     ``moved``: of those that are gone the code that says the same now, of what the operator makes.
-    ``settings``: those of the operator that its rules read, by name.
+    ``settings``: those of the operator that its rules read, by name. ``shapes``: field of other releases → the field of
+    the documented one that it replaces: an object with it is judged as of those where nothing says which one runs.
     """
 
     __pydantic_config__ = NO_OTHERS
@@ -166,6 +168,7 @@ class Spec:
     settings: dict[Annotated[str, TextSchema(r"^[A-Za-z_][A-Za-z0-9_]*$", most=60)], Setting] = field(
         default_factory=dict
     )
+    shapes: dict[SpecField, SpecField] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,27 @@ from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
 from webhook.cluster.view import Freshness
+from webhook.ground.series import NAMESPACE, OTHER
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each counter, which nothing reads
 
 NOTES: Final = 256
 """Notes to sum up together, which takes up to 40 µs."""
+
+
+class Names:
+    """The values of a label: the first ``most`` that are asked for, and :data:`OTHER` for all that follow."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._names = most, set[str]()
+
+    def of(self, name: str) -> str:
+        """The name itself, or :data:`OTHER`; empty for an object without a namespace."""
+        if name and name not in self._names:
+            if len(self._names) >= self._most:
+                return OTHER
+            self._names.add(name)
+        return name
 
 
 class Counts(Collector):
@@ -127,11 +143,12 @@ class _Counted(Collector):
 class Metrics:
     """The metrics of one gate, in a separate registry.
 
-    Labels have few values by construction: a kind outside the catalog is "other", and namespaces and names are not
-    labels.
+    Labels have few values by construction: a kind outside the catalog is "other", and names are not labels. Namespaces
+    are one only if ``namespaces`` is not 0: so many of them, the first in which something was found.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, namespaces: int = 0) -> None:
+        self._namespaces = Names(namespaces) if namespaces else None
         self.registry = CollectorRegistry()
         self.requests = Counts(
             "modelgate_requests",
@@ -153,10 +170,19 @@ class Metrics:
             ("path", "status"),
             registry=self.registry,
         )
-        self.rules = Counts("modelgate_findings", "Findings by rule code and what came of them.", ("code", "action"))
+        labels = ("code", "action") if self._namespaces is None else ("code", "action", NAMESPACE)
+        self.rules = Counts("modelgate_findings", "Findings by rule code and what came of them.", labels)
         for counts in (self.requests, self.seconds, self.rules):
             self.registry.register(counts)
-        self.catalog = Gauge("modelgate_catalog_info", "The catalog in use.", ("digest",), registry=self.registry)
+        self.catalog = Gauge(
+            "modelgate_catalog_info", "The catalog in use.", ("digest", "packs"), registry=self.registry
+        )
+        self.fleet = Gauge(
+            "modelgate_fleet_info",
+            "What clusters of one stage have in common: rules, packs, profile, policies and exceptions.",
+            ("digest", "stage", "artefact"),
+            registry=self.registry,
+        )
         self.definitions = Gauge(
             "modelgate_definition_differs",
             "Rules that are not applied to a kind, because an installed definition differs from Modelgate's or the "
@@ -228,6 +254,14 @@ class Metrics:
             "Pairs of certificate and key that were not taken up, because they cannot be used.",
             registry=self.registry,
         )
+
+    def count_findings(self, findings: tuple[tuple[str, str], ...], namespace: str) -> None:
+        """Count what was found in an object of a namespace, by code and action."""
+        if self._namespaces is None:
+            self.rules.add(*findings)
+        else:
+            name = self._namespaces.of(namespace)
+            self.rules.add(*[(*finding, name) for finding in findings])
 
     def watch(self, news: Callable[[], Iterable[Freshness]]) -> None:
         """Report how current the view of the cluster is at each scrape."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from webhook.admission import Request, one_line
+from webhook.admission import Cause, Request, one_line
 from webhook.serve.http.answers import address
 from webhook.serve.http.limited import Limited
 
@@ -19,7 +20,8 @@ DENIALS: Final = 1_000
 """Denials that are logged in ten seconds: a caller without rights to create anything may ask for dry runs all day. The
 metrics count all, and the audit log of the API server has the decision of each."""
 
-_limited = Limited(log, most=DENIALS)
+FINDINGS: Final = 50
+"""Findings of one line: no reader needs more, and an object can have thousands."""
 
 _LEVELS: Final = {"allowed": logging.DEBUG, "denied": logging.INFO}
 
@@ -27,18 +29,20 @@ _LEVELS: Final = {"allowed": logging.DEBUG, "denied": logging.INFO}
 class Noted(NamedTuple):
     """One decision for the log.
 
-    ``codes`` are those of the findings, without the values of the user. ``decision`` is its id. The texts are as
-    received: only what is logged is made safe for a log line.
+    ``causes`` are the codes of the findings, each with its field, without the values of the user. ``decision`` is its
+    id, ``user`` the name of the one who asked. The texts are as received: only what is logged is made safe for a log
+    line.
     """
 
     call: str
     kind: str
     operation: str
     outcome: str
-    codes: tuple[str, ...]
+    causes: tuple[tuple[str, str], ...]
     decision: str
     namespace: str
     name: str
+    user: str
 
 
 def decision_id(request: Request, digest: str) -> str:
@@ -57,12 +61,49 @@ def is_noted(outcome: str) -> bool:
     return log.isEnabledFor(_LEVELS[outcome])
 
 
-def note(noted: Noted) -> None:
-    """Log one decision."""
-    name = one_line(f"{noted.namespace}/{noted.name}" if noted.namespace else noted.name)
-    found = [one_line(code) for code in noted.codes]
-    fields = {**noted._asdict(), "codes": found, "peer": address()}
-    del fields["name"], fields["namespace"]
-    text, codes = f"{noted.outcome} %s %s %s: %s (decision %s)", ", ".join(found)
-    told = (noted.operation, noted.kind, name, codes, noted.decision)
-    _limited.line(_LEVELS[noted.outcome], noted.outcome, text, *told, extra={"fields": fields})
+def noted(call: str, request: Request, outcome: str, causes: tuple[Cause, ...], decision: str) -> Noted:
+    """What is logged of a decision."""
+    user = request.user.get("username")
+    about = request.namespace, request.name, user if isinstance(user, str) else ""
+    listed = tuple(map(_cause, causes[:FINDINGS]))
+    return Noted(call, request.kind.kind, request.operation, outcome, listed, decision, *about)
+
+
+def _cause(cause: Cause) -> tuple[str, str]:
+    """The code and the field of a cause, without the user's values, which may be secret."""
+    if cause.refusal is not None:
+        return (f"policy {cause.refusal.policy}" if cause.refusal.policy else cause.refusal.reason), ""
+    return cause.code or cause.reason, cause.field
+
+
+def hashed(user: str) -> str:
+    """16 hexadecimal digits instead of the name of a user: the same for the same name, in every gate.
+
+    Who has a name finds its lines; who has the lines does not read the name from them.
+    """
+    return hashlib.sha256(user.encode(errors="surrogatepass")).hexdigest()[:16] if user else ""
+
+
+USERS: Final[Mapping[str, Callable[[str], str]]] = {"name": one_line, "hash": hashed, "none": lambda _: ""}
+"""How a user is named in the log."""
+
+
+class Journal:
+    """Logs decisions, so many of them in ten seconds. ``users`` is how users are named: a key of :data:`USERS`."""
+
+    def __init__(self, users: str = "name") -> None:
+        self._user = USERS[users]
+        self._limited = Limited(log, most=DENIALS)
+
+    def note(self, noted: Noted) -> None:
+        """Log one decision. The first finding is also in fields of its own, by which a log can be grouped."""
+        name = one_line(f"{noted.namespace}/{noted.name}" if noted.namespace else noted.name)
+        findings = [{"code": one_line(code), "field": one_line(field)} for code, field in noted.causes]
+        named = {"namespace": one_line(noted.namespace), "name": one_line(noted.name), "user": self._user(noted.user)}
+        fields = {**noted._asdict(), **named, **(findings[0] if findings else {}), "findings": findings}
+        del fields["causes"]
+        text = f"{noted.outcome} %s %s %s: %s (decision %s)"
+        codes = ", ".join(f"{each['field']} {each['code']}".strip() for each in findings)
+        told = (noted.operation, noted.kind, name, codes, noted.decision)
+        extra = {"fields": {**fields, "peer": address()}}
+        self._limited.line(_LEVELS[noted.outcome], noted.outcome, text, *told, extra=extra)

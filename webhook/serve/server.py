@@ -36,6 +36,8 @@ from webhook.serve.http.listener import Listener
 from webhook.serve.http.sockets import bound
 from webhook.serve.installed import InstalledDefinitions
 from webhook.serve.liveview import live_view, reader
+from webhook.serve.metrics import Metrics
+from webhook.serve.noted import Journal
 from webhook.serve.polling import Hangup, repeated
 from webhook.serve.process import Memory, raise_descriptor_limit
 from webhook.serve.reload import Reloader, admission_policies, rules
@@ -155,6 +157,9 @@ def run(settings: Settings) -> int:
     gate = Gate(
         options=Options(profile=settings.profile, references=settings.view == "live", settings=settings.facts),
         without=groups_of(settings.without),
+        metrics=Metrics(settings.metrics_namespaces),
+        journal=Journal(settings.log_users),
+        fleet=(settings.fleet_stage, settings.fleet_artefact),
     )
     files = _certificate(gate, settings)
     files.check()

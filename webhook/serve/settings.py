@@ -32,6 +32,10 @@ FOREIGN: Final = ("MODELGATE_E2E", "MODELGATE_SHARED", "MODELGATE_SERVICE_", "MO
 """Variables with this prefix that are not settings: the tests', and those that Kubernetes creates for a Service."""
 
 
+_LABEL_VALUE: Final = r"^[\w.:@/+-]{0,200}$"
+"""What a line of ``/readyz`` and a label of a metric show without quotes."""
+
+
 def _listed(value: object) -> object:
     """The names in a variable, which are separated by commas."""
     return tuple(filter(None, value.split(","))) if isinstance(value, str) else value
@@ -81,6 +85,10 @@ class Settings(BaseModel):
 
     log_format: Literal["text", "json"] = "text"
     """How to write log lines."""
+    log_users: Literal["name", "hash", "none"] = "name"
+    """How the log names who has asked for an object that is refused."""
+    metrics_namespaces: Annotated[int, Field(ge=0, le=1000)] = 0
+    """So many namespaces are a label of the findings; 0: none."""
     trace_endpoint: Annotated[str, Field(pattern=r"^(https?://.+)?$")] = ""
     """The OTLP collector of traces, over HTTP; empty: no traces."""
 
@@ -94,6 +102,11 @@ class Settings(BaseModel):
 
     without: Annotated[Names, AfterValidator(known_apis)] = ()
     """The APIs that this installation does not cover: their kinds are neither watched nor judged."""
+
+    fleet_stage: Annotated[str, Field(pattern=_LABEL_VALUE)] = ""
+    """The stage of this cluster among others that are to be alike, such as ``canary``."""
+    fleet_artefact: Annotated[str, Field(pattern=_LABEL_VALUE)] = ""
+    """The artefact with packs, policies and exceptions that it is to use: a version or a digest."""
 
     pod: Annotated[str, Field(pattern=r"^([^/]+/[^/]+/[^/]+)?$")] = ""
     """The pod of this server, as ``NAMESPACE/NAME/UID``: rules and policies that are refused are Events about it."""

@@ -15,7 +15,7 @@ from webhook.cel.errors import CelError
 from webhook.cel.library import operators as library
 from webhook.cel.library.formats import NamedFormat
 from webhook.cel.syntax.ast import Call, Expr
-from webhook.cel.types import BOOL, DYN, INT, STRING
+from webhook.cel.types import BOOL, INT, STRING
 from webhook.cel.values.nodes import COMPOSITE
 
 
@@ -95,9 +95,7 @@ def _validated(writer: Writer, expr: Call, args: Sequence[Expr]) -> Code:
 
 def _dyn(writer: Writer, _expr: Call, args: Sequence[Expr]) -> Code:
     writer.cost += 1
-    code = writer.value(writer.expr(args[0]))
-    # a literal gets a name, too: Python warns of 1['a']
-    return Code(writer.name(code.text) if code.is_literal else writer.local(code), DYN, is_name=True)
+    return writer.untyped(writer.expr(args[0]))
 
 
 def _size(writer: Writer, arg: Expr) -> Code:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from webhook.cel.codegen.code import Code, Unsupported, class_of, is_not_of, is_of
 from webhook.cel.codegen.writer import Writer, path_of_test
 from webhook.cel.cost.runtime import MAP_CREATE
-from webhook.cel.syntax.ast import Const, Expr, Ident, ListExpr, MapExpr, Select
+from webhook.cel.syntax.ast import Call, Const, Expr, Ident, ListExpr, MapExpr, Select
 from webhook.cel.types import BOOL, Type
 from webhook.cel.values.nodes import COMPOSITE, Node, node_of, unescape
 
@@ -45,7 +45,7 @@ def write_select(writer: Writer, expr: Select) -> Code:
             return Code(writer.constant(reference.value), of, is_name=True)
         writer.cost += 1
         return _variable(writer, reference.name, of)
-    operand = writer.expr(expr.operand)
+    operand = _tested(writer, expr.operand) if expr.test_only else writer.expr(expr.operand)
     writer.cost += 2
     if operand.maybe:
         found = optional_member(writer, operand, expr.field, of)
@@ -53,6 +53,16 @@ def write_select(writer: Writer, expr: Select) -> Code:
     if operand.of.kind == "optional" or operand.is_literal:
         raise Unsupported
     return _presence(writer, expr, operand) if expr.test_only else member(writer, operand, expr.field, of)
+
+
+def _tested(writer: Writer, expr: Expr) -> Code:
+    """The value whose member is tested; of ``dyn(value)`` the declared object, whose schema tells what it can have."""
+    if not isinstance(expr, Call) or expr.function != "dyn":
+        return writer.expr(expr)
+    code = writer.expr(expr.args[0])
+    is_declared = code.node is not None and code.node.kind == "object" and not code.maybe
+    writer.cost += 1
+    return code if is_declared else writer.untyped(code)
 
 
 def member(writer: Writer, operand: Code, field: str, of: Type) -> Code:
@@ -73,6 +83,9 @@ def member(writer: Writer, operand: Code, field: str, of: Type) -> Code:
 def _presence(writer: Writer, expr: Select, operand: Code) -> Code:
     """``has(operand.field)``; a test that is repeated is made once, in the slot of its operand."""
     field = expr.field
+    if isinstance(expr.operand, Call) and _is_undeclared(operand.node, field):
+        writer.container(operand, "dict")
+        return Code("False", BOOL)
     shared = None if operand.node is None else _shared(writer, operand, field)
     if shared is not None:
         writer.found[expr] = ("present", shared), shared
@@ -91,6 +104,11 @@ def _presence(writer: Writer, expr: Select, operand: Code) -> Code:
     if value in writer.checked_locals:
         writer.found[expr] = (parent, field), value
     return Code(tested, BOOL, is_name=True)
+
+
+def _is_undeclared(node: Node | None, field: str) -> bool:
+    name = unescape(field)
+    return node is not None and node.kind == "object" and (name is None or node.field(name) is None)
 
 
 def _shared(writer: Writer, operand: Code, field: str) -> str | None:
@@ -115,7 +133,7 @@ def _presence_test(writer: Writer, operand: Code, parent: str, field: str, local
         if wanted is not None:
             fits = f"({is_of(value, wanted)} or {fits})"
         return f"{name!r} in {parent} and " + (fits if is_map else f"{value} is not None and {fits}")
-    writer.checked_locals.add(local)
+    writer.checked_locals[local] = wanted
     return f"{name!r} in {parent} and ({is_of(f'({local} := {value})', wanted)} or absent({local}))"
 
 

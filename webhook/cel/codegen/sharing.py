@@ -88,7 +88,7 @@ class SharingWriter(Writer):
             self._children.setdefault(parent, []).append(local)
             present: Block = [self.slot(local)]
             if wanted is not None:
-                self.checked_locals.add(local)
+                self.checked_locals[local] = wanted
                 present.insert(0, f"if {is_not_of(local, wanted)}: raise E")
             absent = Later(lambda: self._absent(local))
             read = f"{local} = {parent}.get({name!r})"

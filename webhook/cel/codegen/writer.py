@@ -50,7 +50,7 @@ class Writer:
         self.found: dict[Expr, tuple[tuple[str, str], str]] = {}  # presence tests that assign the value they find
         self.tested: dict[tuple[str, str], tuple[str, str]] = {}  # (parent, member) → the locals of test and value
         self.tests = Counter(_paths_of_tests(checked.expr))  # how often each member's presence is tested
-        self.checked_locals: set[str] = set()  # their class is checked at their definition or in their slot
+        self.checked_locals: dict[str, str] = {}  # their class is checked at their definition or in their slot
         self.top: Block = []  # before everything else
         self.block.append(self.top)
         self._slots: dict[str, Block] = {}
@@ -174,6 +174,12 @@ class Writer:
             return Code(f"{self.constant(node.enter)}({text})", code.of)
         return Code(self.container(code, wanted), code.of, is_name=True, proven=True)
 
+    def untyped(self, code: Code) -> Code:
+        """The value of ``dyn``."""
+        code = self.value(code)
+        # a literal gets a name, too: Python warns of 1['a']
+        return Code(self.name(code.text) if code.is_literal else self.local(code), DYN, is_name=True)
+
     def truth(self, expr: Expr) -> str:
         """An expression whose value is a Python bool."""
         code = self.value(self.expr(expr))
@@ -189,11 +195,11 @@ class Writer:
                 raise Unsupported
             return code.text
         local = self.local(code)
-        if not code.checked and local not in self.checked_locals:
+        if not code.checked and self.checked_locals.get(local) != wanted:
             if not self.has_slot(local):
                 raise Unsupported
             self._slots[local].append(f"if {is_not_of(local, wanted)}: raise E")
-            self.checked_locals.add(local)
+            self.checked_locals[local] = wanted
         return local
 
     def learn(self, expr: Expr, *, outcome: bool) -> None:

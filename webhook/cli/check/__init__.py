@@ -35,6 +35,7 @@ examples:
   modelgate check --view cluster.yaml manifests/      beside objects of a cluster (kubectl get … -o yaml)
   modelgate check -o sarif manifests/ > out.sarif     for code scanning; also json, junit, github, gitlab
   modelgate check --ignore LK305 --fail-on warning .  fail on every other warning, too
+  modelgate check --watch manifests/                  again after each change of a file
 """
 
 
@@ -52,7 +53,7 @@ def add_parser(commands: Commands) -> None:
         "also list what is not checked or not read, and below an object the rules that are not applied to its values, "
         "and, where one of several other objects is chosen for it, all of them with the reasons"
     )
-    add_output(parser, ("text", *FORMATS, "markdown"), quiet, verbose)
+    add_output(parser, ("text", *FORMATS), quiet, verbose)
     add = group(parser, COUNTS).add_argument
     add(
         "--strict",
@@ -88,10 +89,19 @@ def add_parser(commands: Commands) -> None:
     )
     add("--all", action="store_true", help="also report the findings that the commit of --git has")
     add_what_if(group(parser, "changes"))
+    add("--watch", action="store_true", help="check again whenever a file changes, until Ctrl-C")
 
 
 def run(options: argparse.Namespace) -> int:
     must_fit(options)
+    if options.watch:
+        from webhook.cli.check.watching import watched  # noqa: PLC0415 - most calls check once
+
+        watched(options, _check)
+    return _check(options)
+
+
+def _check(options: argparse.Namespace) -> int:
     options = configured(options)
     if options.what_if:
         return _what_if(options)

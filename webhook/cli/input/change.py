@@ -23,7 +23,6 @@ __all__ = ["Instead", "WhatIf", "add_what_if", "must_fit", "replaced"]
 FORMATS: Final = ("text", "json", "github", "markdown", "html")
 """The formats of a difference; a table is text, too."""
 
-_ONLY: Final = "markdown"
 _FLAG: Final = "--what-if"
 _WORDS: Final = {
     "release": "release=API=RELEASE",
@@ -54,14 +53,12 @@ def add_what_if(flags: Flags) -> None:
 
 
 def must_fit(options: argparse.Namespace) -> None:
-    """Refuse flags that do not go with a change, and a format that only goes with one.
+    """Refuse flags that do not go with a change.
 
     Raises:
         SettingsError: with each of them.
     """
     if not options.what_if:
-        if options.output == _ONLY:
-            raise SettingsError([Problem("--output", "", f"{_ONLY} is the format of a difference: give {_FLAG}, too")])
         return
     unfit = {name: why for name, why in _UNFIT.items() if vars(options).get(name)}
     problems = [Problem(f"--{name}", "", f"{why}: remove it, or {_FLAG}") for name, why in unfit.items()]

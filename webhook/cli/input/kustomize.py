@@ -8,20 +8,25 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from webhook.admission.errors import Problem, SettingsError
 from webhook.cli.input.repository import surroundings
+from webhook.cli.terminal import progress
 from webhook.facts.nodes import at
+from webhook.library.explained import leaves
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import Manifests
 
 _SECONDS: Final = 300
 """A base of another host may take minutes; one that a stranger names may take for ever."""
+_LONGEST: Final = 400
+"""Characters of a path that a kustomization names; longer texts are patches."""
 _ORIGIN: Final = "config.kubernetes.io/origin"
 _LOG: Final = re.compile(r"[WI]\d{4} |# Warning")
 """A line of the log of kubectl or kustomize that is not why a build fails."""
@@ -59,16 +64,38 @@ def built(
     included = {folder for path in given.kustomizations for folder in _includes(path)}
     places = {id(each): Path(each.source).resolve() for each in given.documents}
     inside = [each for each in given.documents if _is_input(places[id(each)], folders, included)]
-    given.skipped["kustomize input"] += len(inside)
     left_out = set(map(id, inside))
     given.documents = [each for each in given.documents if id(each) not in left_out]
     asked = {each.resolve() for each in named}
-    for folder, path in folders.items():
-        if folder not in included and not _is_component(path):
-            build = _Build(path.parent, command, environment, given)
-            if fault := build.run():
-                _add_fault(Problem(str(path), "", fault), path, given, concerns, named=folder in asked)
+    roots = [path for folder, path in folders.items() if folder not in included and not _is_component(path)]
+    builds = [_Build(path, command, environment, given) for path in roots]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a program of its own
+        for build, output in zip(progress(builds, "built"), pool.map(_Build.run, builds), strict=True):
+            if isinstance(output, str):
+                wanted = build.path.parent.resolve() in asked
+                _add_fault(Problem(str(build.path), "", output), build.path, given, concerns, named=wanted)
+            else:
+                build.add(output)
+    _count_inputs(inside, places, given)
     return given
+
+
+def _count_inputs(inside: Sequence[Document], places: Mapping[int, Path], given: Manifests) -> None:
+    """Count what is in a folder of a kustomization. A file that none names is in no build, as if it were not there."""
+    named = {file for path in given.kustomizations for file in _named_files(path)}
+    forgotten = dict.fromkeys(each.source for each in inside if places[id(each)] not in named)
+    given.skipped["kustomize input"] += sum(each.source not in forgotten for each in inside)
+    given.skipped["file that is in no build"] += len(forgotten)
+    given.skipped = +given.skipped
+    given.unread += [Problem(source, "", "is in no build: no kustomization names it") for source in forgotten]
+
+
+def _named_files(path: Path) -> Iterator[Path]:
+    """The files that a kustomization names anywhere: as resources, patches, values of charts or of generators."""
+    for document in documents.scan_file(path).documents:
+        for _, text in leaves((), document.value, lists=True):
+            if isinstance(text, str) and len(text) <= _LONGEST and text.isprintable():
+                yield (path.parent / text.rpartition("=")[2]).resolve()
 
 
 def _is_input(file: Path, folders: Collection[Path], included: Collection[Path]) -> bool:
@@ -113,14 +140,15 @@ def _includes(path: Path) -> Iterator[Path]:
 class _Build:
     """One build, by a kustomization around it that asks for the origin of each object."""
 
-    def __init__(self, folder: Path, command: list[str], environment: dict[str, str], given: Manifests) -> None:
-        self._folder, self._command, self._environment, self._given = folder, command, environment, given
+    def __init__(self, path: Path, command: list[str], environment: dict[str, str], given: Manifests) -> None:
+        self.path, self._folder, self._around = path, path.parent, Path()
+        self._command, self._environment, self._given = command, environment, given
         self._origins: dict[Path, list[Document]] = {}
 
-    def run(self) -> str:
-        """Add what is built; return why it cannot be built, or ""."""
+    def run(self) -> bytes | str:
+        """What is built, or why it cannot be built. Nothing is shared with another build."""
         with tempfile.TemporaryDirectory() as name:
-            around = Path(name).resolve()
+            self._around = around = Path(name).resolve()
             resource = os.path.relpath(self._folder.resolve(), around)
             text = json.dumps({"resources": [resource], "buildMetadata": ["originAnnotations"]})
             (around / "kustomization.yaml").write_text(text)
@@ -138,17 +166,17 @@ class _Build:
                 return f"cannot be built within {_SECONDS} s"
             if done.returncode:
                 return f"cannot be built: {_why(done.stderr.decode(errors='replace')).replace(str(around), '')}"
-            self._add(done.stdout, around)
-        return ""
+        return done.stdout
 
-    def _add(self, output: bytes, around: Path) -> None:
+    def add(self, output: bytes) -> None:
+        """Add what is built to what is given."""
         scan = documents.decode(output, f"{self._folder} (kustomize)")
         self._given.problems += scan.faults
         for each in scan.documents:
             if all(isinstance(each.value.get(key), str) for key in ("apiVersion", "kind")):
-                self._given.documents.append(replace(self._placed(each, around), built=self._folder))
+                self._given.documents.append(replace(self._placed(each), built=self._folder))
 
-    def _placed(self, built: Document, around: Path) -> Document:
+    def _placed(self, built: Document) -> Document:
         """The object with the place of the file that it is from, and without the annotation that names that file."""
         metadata = built.value.get("metadata")
         annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
@@ -159,7 +187,8 @@ class _Build:
         value = {**built.value, "metadata": {**rest, **({"annotations": kept} if kept else {})}}
         found = documents.scan_text(str(annotations[_ORIGIN]), "").documents
         origin = found[0].value.get("path") if found else None
-        written = self._written(value, around / origin) if isinstance(origin, str) and "\0" not in origin else None
+        is_path = isinstance(origin, str) and "\0" not in origin
+        written = self._written(value, self._around / str(origin)) if is_path else None
         return replace(built if written is None else written, value=value)
 
     def _written(self, value: dict[str, Any], file: Path) -> Document | None:

@@ -10,7 +10,7 @@ from webhook.library.findings import Severity
 
 __all__ = ["BY_FILE", "FORMATS", "rendered"]
 
-FORMATS: Final = ("json", "sarif", "junit", "github", "gitlab", "html")
+FORMATS: Final = ("json", "sarif", "junit", "github", "gitlab", "markdown", "html")
 BY_FILE: Final = ("github", "gitlab")
 """Formats that annotate lines of files: they have nothing to say about the objects of a cluster."""
 
@@ -26,6 +26,10 @@ def rendered(report: Report, form: str, failing: Collection[Severity]) -> Iterat
         from webhook.cli.report import sarif  # noqa: PLC0415
 
         yield sarif.render(report)
+    elif form == "markdown":
+        from webhook.cli.report import markdown  # noqa: PLC0415
+
+        yield from markdown.render(report)
     elif form == "html":
         from webhook.cli.report import page  # noqa: PLC0415
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from webhook.admission.errors import Problem
 from webhook.cli.output import inert_json, printable
-from webhook.cli.report import machine
+from webhook.cli.report import machine, markdown
 from webhook.cli.report.difference import ChangeReport, Difference, Effect, Impact
 from webhook.cli.report.report import Report
 from webhook.cli.report.text import Style
@@ -30,8 +29,6 @@ _OF_CODE: Final = 5
 """Places of one code: they are alike."""
 _PLACES: Final = 60
 """Places in all: two screens. A comment on a pull request has 65,536 characters, and a place at most 600."""
-_TEXT: Final = 400
-"""Characters of a finding in a comment."""
 _COLOURS: Final[Mapping[str, str]] = {Effect.REFUSED: "red", Effect.WARNED: "yellow", Effect.RESOLVED: "green"}
 
 
@@ -72,7 +69,11 @@ def explaining(differences: ChangeReport) -> Iterator[Problem]:
         yield Problem("", "", f"`modelgate rule {code}` explains a code, with an object that is right")
 
 
-_PLURALS: Final = {**{effect: str(effect) for effect in Effect}, Effect.DEFAULT: "with other defaults"}
+_PLURALS: Final = {
+    **{effect: str(effect) for effect in Effect},
+    Effect.DEFAULT: "with other defaults",
+    Effect.CHILD: "with other children",
+}
 
 
 class _Group(NamedTuple):
@@ -150,33 +151,23 @@ def _colour(effect: str, style: Style, text: str) -> str:
 
 def _markdown(differences: ChangeReport) -> Iterator[str]:
     """A comment for a pull request. What manifests say stands in code, where it is neither a link nor a mention."""
-    yield f"### {_plain(_summary(differences))}"
+    yield f"### {markdown.plain(_summary(differences))}"
     if differences.objects:
         yield from ("", "| change | code | objects | namespaces | files |", "|---|---|---|---|---|")
     for group in _groups(differences):
-        yield f"| {' | '.join(map(_code, group.cells()))} |"
+        yield f"| {' | '.join(map(markdown.code, group.cells()))} |"
     shown = _shown(differences)
     if shown:
         yield from ("", f"<details><summary>Places ({len(shown):,})</summary>", "")
         for impact in shown:
-            where = f"{_code(f'{impact.source}:{impact.place.line}')} {_code(impact.code)} {impact.effect}"
-            yield f"- {where}, {_code(impact.verdict.title)}: {_code(impact.text)}"
+            where = markdown.code(f"{impact.source}:{impact.place.line}")
+            what = f"{markdown.code(impact.code)} {impact.effect}, {markdown.code(impact.verdict.title)}"
+            yield f"- {where} {what}: {markdown.code(impact.text)}"
         yield from ("", "</details>")
     left_out = _left_out(differences, shown, "`-o json`")
     yield from chain.from_iterable(("", line) for line in left_out)
     for problem in (*differences.problems, *differences.remarks, *differences.notes):
-        yield from ("", _code(str(problem)))
-
-
-def _code(text: str) -> str:
-    """Text of a manifest as code of one line, also in a table."""
-    shown = printable(text if len(text) <= _TEXT else f"{text[:_TEXT]}…")
-    return f"`{shown.replace('`', chr(39)).replace('|', '¦')}`"
-
-
-def _plain(text: str) -> str:
-    """Text of a flag in a heading, without what Markdown or HTML would read."""
-    return re.sub(r"[\\`*_<>\[\]|#@]", r"\\\g<0>", printable(text))
+        yield from ("", markdown.code(str(problem)))
 
 
 def _document(differences: ChangeReport) -> dict[str, Any]:
@@ -202,6 +193,7 @@ _KEYS: Final = {
     Effect.UNJUDGED: "unjudged",
     Effect.RESOLVED: "resolved",
     Effect.DEFAULT: "otherDefaults",
+    Effect.CHILD: "otherChildren",
 }
 
 
@@ -221,6 +213,7 @@ def _object(
         "resolved": resolved["findings"],
         "unjudged": unjudged["findings"],
         "otherDefaults": [_default(*pair) for pair in difference.defaults],
+        "otherChildren": [child._asdict() for child in difference.children],
     }
 
 

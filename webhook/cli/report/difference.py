@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import Problem
+from webhook.cli.report.made import ChildChange, made_otherwise
 from webhook.cli.report.report import Report
 from webhook.engine import Ruling
 from webhook.library.apiserver import kind_of
@@ -34,10 +35,13 @@ class Effect(StrEnum):
     UNJUDGED = "no longer judged"
     RESOLVED = "resolved"
     DEFAULT = "other default"
+    CHILD = "other child"
 
 
 class Impact(NamedTuple):
-    """One effect on one object. ``code`` is that of a finding or a default, "-" where the object is not judged."""
+    """One effect on one object. ``code`` is that of a finding or a default, the kind of a child, or "-" where the
+    object is not judged.
+    """
 
     effect: Effect
     code: str
@@ -53,8 +57,8 @@ class Difference:
 
     ``new`` are findings of the second one, ``gone`` those of the first that the second does not have: they are
     ``resolved``, or ``unjudged`` because their rules are not applied. ``defaults`` are what is filled in otherwise, by
-    path: in the first and in the second object, None where nothing is. ``unchecked`` says why the object is judged no
-    more, "" if it is.
+    path: in the first and in the second object, None where nothing is. ``children`` are what the operator makes
+    otherwise. ``unchecked`` says why the object is judged no more, "" if it is.
     """
 
     before: Verdict
@@ -63,13 +67,14 @@ class Difference:
     resolved: tuple[Finding, ...]
     unjudged: tuple[Finding, ...]
     defaults: tuple[tuple[Change | None, Change | None], ...]
+    children: tuple[ChildChange, ...] = ()
     unchecked: str = ""
 
     @classmethod
     def of(cls, before: Verdict, after: Verdict, aside: Collection[str]) -> Difference:
         """The difference; ``aside`` are codes of rules that the second judgement does not apply to the kind."""
         if before.checked and not after.checked:
-            return cls(before, after, (), (), (), (), after.note or "its definition does not serve this version")
+            return cls(before, after, (), (), (), (), (), after.note or "its definition does not serve this version")
         errors = _missing(after.errors, before.errors, _rule, _field)
         lost_errors = _missing(before.errors, after.errors, _rule, _field)
         warnings = _missing(_missing(after.warnings, before.warnings, _rule), lost_errors, _rule, _noted)
@@ -80,7 +85,8 @@ class Difference:
         resolved = tuple(finding for finding in gone if finding not in unjudged)
         accepted = before.result is after.result is Result.ACCEPTED
         defaults = tuple(_other(before.filled, after.filled)) if accepted else ()
-        return cls(before, after, (*errors, *warnings), resolved, unjudged, defaults)
+        children = tuple(made_otherwise(before, after)) if accepted else ()
+        return cls(before, after, (*errors, *warnings), resolved, unjudged, defaults, children)
 
     def added_to(self, verdict: Verdict) -> Verdict:
         """A verdict on the same object, as an update, with the new findings, which an update may be spared."""
@@ -90,7 +96,7 @@ class Difference:
         return replace(verdict, findings=findings, allowed=verdict.allowed and Severity.ERROR not in _severities(new))
 
     def __bool__(self) -> bool:
-        return bool(self.new or self.resolved or self.unjudged or self.defaults or self.unchecked)
+        return bool(self.new or self.resolved or self.unjudged or self.defaults or self.children or self.unchecked)
 
     def impacts(self) -> Iterator[Impact]:
         """The effects, those of a sort together."""
@@ -103,6 +109,10 @@ class Difference:
         yield from (_impact(Effect.UNJUDGED, finding, self.before) for finding in self.unjudged)
         yield from (_impact(Effect.RESOLVED, finding, self.before) for finding in self.resolved)
         yield from (self._default(*pair) for pair in self.defaults)
+        for child in self.children:
+            yield Impact(
+                Effect.CHILD, child.kind, child.text, self.after.source, Place(self.after.line, 1, 2), self.after
+            )
 
     def _default(self, before: Change | None, after: Change | None) -> Impact:
         change = after or before

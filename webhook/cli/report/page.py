@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from html import escape
 from itertools import groupby
 from pathlib import Path
-from string import Template
 from typing import Final, NamedTuple
 
 from webhook import catalog
 from webhook.admission.errors import Problem
-from webhook.cli.output import inert_xml, printable
 from webhook.cli.report.codes import KUBERNETES
 from webhook.cli.report.difference import ChangeReport, Effect, Impact
+from webhook.cli.report.markup import document, plain, source_line
 from webhook.cli.report.report import Report, rule_page
-from webhook.cli.shell.version import version
+from webhook.cli.rule.titles import title_of
 from webhook.facts.nodes import text as text_at
-from webhook.golang.credentials import masked
 from webhook.library.apiserver import kind_of
 from webhook.library.findings import CODES, Finding
 from webhook.library.verdict import Result, Verdict
 
-_FOLDER: Final = Path(__file__).parent
 _AROUND: Final = 2
 """Lines of source above a finding's own."""
-_WIDTH: Final = 200
-"""Characters of a line of source."""
 _TEAMS: Final = ("team", "app.kubernetes.io/part-of")
 """Labels that say whose an object is; the first one counts."""
 _STYLES: Final[Mapping[str, str]] = {
@@ -151,19 +143,14 @@ def _word(result: Result) -> str:
 
 
 def _rendered(page: _Page) -> str:
-    script = (_FOLDER / "page.js").read_text(encoding="utf-8")
-    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    template = Template((_FOLDER / "page.html").read_text(encoding="utf-8"))
-    body = inert_xml("\n".join(_body(page)))
-    return template.substitute(title=_text(page.title), hash=f"sha256-{digest}", body=body, script=script)
+    tiles = "".join(
+        f'<li><b class="{style if number else ""}">{number:,}</b>{what}</li>' for number, what, style in page.tiles
+    )
+    script = "page.js" if page.listed else ""
+    return document(page.title, f'<ul class="tiles">{tiles}</ul>', "\n".join(_body(page)), script=script)
 
 
 def _body(page: _Page) -> Iterator[str]:
-    tiles = (
-        f'<li><b class="{style if number else ""}">{number:,}</b>{what}</li>' for number, what, style in page.tiles
-    )
-    yield f'<header><h1>{_text(page.title)}</h1><p class="soft">modelgate {_text(version())}</p>'
-    yield f'<ul class="tiles">{"".join(tiles)}</ul></header><main>'
     if page.listed:
         yield from _filters(page)
         counts = f'<div class="counts">{"".join(_counts(page))}</div>'
@@ -173,10 +160,9 @@ def _body(page: _Page) -> Iterator[str]:
     else:
         yield '<p class="accepted">No finding.</p>'
     for title, problems in page.notes:
-        entries = "".join(f"<li>{_text(_sentence(each))}</li>" for each in problems)
+        entries = "".join(f"<li>{plain(_sentence(each))}</li>" for each in problems)
         if entries:
             yield f"<h2>{title}</h2><ul>{entries}</ul>"
-    yield "</main>"
 
 
 def _filters(page: _Page) -> Iterator[str]:
@@ -193,7 +179,7 @@ def _filters(page: _Page) -> Iterator[str]:
     yield '<label>Search (press /)<input id="search" type="search"></label>'
     for name, title, of, values in choices:
         if values:
-            options = "".join(f'<option value="{_text(each)}">{_text(each)}</option>' for each in sorted(values))
+            options = "".join(f'<option value="{plain(each)}">{plain(each)}</option>' for each in sorted(values))
             select = f'<select data-filter="{name}" data-of="{of}"><option value="">all</option>{options}</select>'
             yield f"<label>{title.capitalize()}{select}</label>"
     yield '<button id="all" type="button">Show all</button></div>'
@@ -202,7 +188,7 @@ def _filters(page: _Page) -> Iterator[str]:
 def _counts(page: _Page) -> Iterator[str]:
     sentences = _sentences(page)
     codes = Counter(row.code for each in page.listed for row in each.rows)
-    yield _table("By code", codes, lambda code: f"{_code(code, page.docs)} {_text(sentences[code])}")
+    yield _table("By code", codes, lambda code: f"{_code(code, page.docs)} {plain(sentences[code])}")
     properties: tuple[tuple[str, Callable[[_Listed], str]], ...] = (
         ("By kind", lambda each: each.kind),
         ("By namespace", lambda each: each.namespace),
@@ -214,7 +200,7 @@ def _counts(page: _Page) -> Iterator[str]:
             counts[value_of(each)] += len(each.rows)
         del counts[""]
         if counts:
-            yield _table(title, counts, _text)
+            yield _table(title, counts, plain)
 
 
 def _table(title: str, counts: Counter[str], shown: Callable[[str], str]) -> str:
@@ -223,17 +209,15 @@ def _table(title: str, counts: Counter[str], shown: Callable[[str], str]) -> str
 
 
 def _sentences(page: _Page) -> dict[str, str]:
-    """What each code means, in a sentence; "" where the sentence only refers to another code."""
+    """What each code means, in general words."""
     kinds = {row.code: kind_of(each.verdict.document.value) for each in page.listed for row in each.rows}
     loaded = catalog.load(packs=page.packs)
     without_rule = {**CODES, **KUBERNETES}
     sentences = dict[str, str]()
     for code, kind in kinds.items():
         known = loaded.uncompiled(kind) if code not in without_rule and kind in loaded.kinds else None
-        rules = () if known is None else (rule for each in known.sources for rule in each.document.spec.rules)
-        docs = next((rule.docs for rule in rules if rule.code == code), without_rule.get(code, ""))
-        sentence = " ".join(docs.split()).partition(". ")[0].rstrip(".")
-        sentences[code] = "" if sentence.startswith("As ") else sentence
+        docs = without_rule.get(code, "").partition(". ")[0].rstrip(".")
+        sentences[code] = docs if known is None else title_of(code, known)
     return sentences
 
 
@@ -242,19 +226,19 @@ def _article(each: _Listed) -> str:
     place = f"{verdict.source}:{verdict.line}"
     searched = f"{verdict.title} {place}".lower()
     data = {"kind": each.kind, "namespace": each.namespace, "team": each.team, "text": searched}
-    attributes = "".join(f' data-{name}="{_text(value)}"' for name, value in data.items())
+    attributes = "".join(f' data-{name}="{plain(value)}"' for name, value in data.items())
     findings = "".join(_finding(verdict, row) for row in each.rows)
-    note = f'<p class="soft">{_text(f"judged as of {verdict.judged_as}")}</p>' if verdict.judged_as else ""
-    head = f'<h3>{_text(verdict.title)}: {each.result}</h3><p class="soft">{_text(place)}</p>{note}'
+    note = f'<p class="soft">{plain(f"judged as of {verdict.judged_as}")}</p>' if verdict.judged_as else ""
+    head = f'<h3>{plain(verdict.title)}: {each.result}</h3><p class="soft">{plain(place)}</p>{note}'
     return f"<article{attributes}>{head}<ul>{findings}</ul></article>"
 
 
 def _finding(verdict: Verdict, row: _Row) -> str:
-    field = f"<code>{_text(row.field)}</code>: " if row.field else ""
-    helps = "".join(f'<p class="help">{_text(each)}</p>' for each in row.helps)
+    field = f"<code>{plain(row.field)}</code>: " if row.field else ""
+    helps = "".join(f'<p class="help">{plain(each)}</p>' for each in row.helps)
     style = _STYLES.get(row.sort, row.sort.split(" ", 1)[0])
-    head = f'<p><span class="{style}">{row.sort}</span> <code>{_text(row.code)}</code> {field}{_text(row.message)}</p>'
-    return f'<li data-code="{_text(row.code)}" data-sort="{row.sort}">{head}{helps}{_source(verdict, row.line)}</li>'
+    head = f'<p><span class="{style}">{row.sort}</span> <code>{plain(row.code)}</code> {field}{plain(row.message)}</p>'
+    return f'<li data-code="{plain(row.code)}" data-sort="{row.sort}">{head}{helps}{_source(verdict, row.line)}</li>'
 
 
 def _source(verdict: Verdict, own: int) -> str:
@@ -263,7 +247,7 @@ def _source(verdict: Verdict, own: int) -> str:
     lines = [(number, verdict.document.text_of(number)) for number in range(first, own + 1)]
     if not any(text.strip() for _, text in lines):
         return ""
-    *before, last = (f"{number:>5} {_line(text)}" for number, text in lines)
+    *before, last = (f"{number:>5} {source_line(text)}" for number, text in lines)
     above = "".join(f"{row}\n" for row in before)
     return f'<pre tabindex="0" role="group" aria-label="Source">{above}<mark>{last}</mark></pre>'
 
@@ -274,16 +258,5 @@ def _sentence(problem: Problem) -> str:
 
 def _code(code: str, docs: str) -> str:
     page = rule_page(code, docs)
-    text = f"<code>{_text(code)}</code>"
-    return f'<a href="{_text(page)}">{text}</a>' if page.startswith(("https://", "http://")) else text
-
-
-def _text(text: object) -> str:
-    """A text as HTML on one line, in which control characters are escaped."""
-    return escape(printable(str(text)))
-
-
-def _line(text: str) -> str:
-    """A line of a file as HTML, with its spaces, and without credentials."""
-    shown = masked(text[:_WIDTH].expandtabs(4))
-    return escape("".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in shown))
+    text = f"<code>{plain(code)}</code>"
+    return f'<a href="{plain(page)}">{text}</a>' if page.startswith(("https://", "http://")) else text

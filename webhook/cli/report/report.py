@@ -121,6 +121,8 @@ class Report:
             elif basis.by == "documented":
                 how = f"for another release, --release {basis.api}=RELEASE, or --crds with its definitions"
                 yield Problem("", "", f"judged as of {basis.release}{count}: {how}")
+            elif basis.by == "shape":
+                yield Problem("", "", f"judged as of {basis}{count}: for one release, --release {basis.api}=RELEASE")
 
     def findings(self) -> Iterator[tuple[Verdict, Finding]]:
         for each in self.objects:
@@ -128,8 +130,13 @@ class Report:
 
 
 def rule_page(code: str, docs: str) -> str:
-    """The page of a rule on the site, if its address is known; otherwise the API's page in the repository."""
+    """The page of a rule on the site, if its address is known; otherwise the API's page in the repository.
+
+    The address may also be the folder ``docs`` of the repository on a server of Git, which shows the page of an API.
+    """
     page = next((api for api, pack in built_in().items() if code[:2] in pack.codes), "")
     if not page:
         return ""
+    if "/blob/" in docs:
+        return f"{docs.rstrip('/')}/rules/{page}.md"
     return f"{docs.rstrip('/')}/codes/{code.lower()}.html" if docs else f"docs/rules/{page}.md"

@@ -16,7 +16,7 @@ from webhook.cli.output import inert_json
 from webhook.cli.report.codes import FIT, KUBERNETES
 from webhook.cli.report.machine import located
 from webhook.cli.report.report import Report, rule_page
-from webhook.cli.rule import page_of
+from webhook.cli.rule import name_of, page_of
 from webhook.cli.shell.version import version
 from webhook.library.apiserver import kind_of
 from webhook.library.findings import CODES, Finding
@@ -62,12 +62,13 @@ def _notifications(report: Report) -> Iterator[dict[str, Any]]:
 
 
 def _rule(code: str, loaded: Catalog, known: KnownKind | None, docs: str) -> dict[str, Any]:
-    sentence, page = page_of(code, known, loaded) if known else ("", "")
+    title, page = page_of(code, known, loaded) if known else ("", "")
     page = page or {**CODES, **KUBERNETES, **FIT}.get(code, f"`modelgate rule {code}` explains this rule.")
-    link = rule_page(code, docs)
+    title, link = title or page.partition(". ")[0].rstrip("."), rule_page(code, docs)
     return {
         "id": code,
-        "shortDescription": {"text": sentence or f"{page.partition('. ')[0].rstrip('.')}."},
+        "name": name_of(title),
+        "shortDescription": {"text": f"{title}."},
         "fullDescription": {"text": page},
         "help": {"text": page},
         **({"helpUri": link} if link.startswith("http") else {}),

@@ -12,6 +12,7 @@ from typing import Final, TextIO
 
 from webhook.cli.output import printable, say
 from webhook.cli.report.report import Report, rule_page
+from webhook.cli.terminal import terminal_width
 from webhook.library.findings import Finding, Severity
 from webhook.library.verdict import Result, Verdict
 
@@ -21,14 +22,20 @@ _VERDICTS: Final = {Result.ACCEPTED: "green", Result.REFUSED: "red", Result.SKIP
 _SIGNS: Final = {"add": ("+", "green"), "replace": ("~", "yellow"), "remove": ("-", "red")}
 _WIDTH: Final = 160
 """Characters of a source line in an excerpt: a longer line is cut."""
+_GUTTER: Final = 8
+"""Columns of the number of a line."""
+_NARROW: Final = 20
+_BEFORE: Final = 16
+"""Characters before a key that is outside of a narrow terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """``colour`` and ``excerpts`` are for terminals."""
+    """``colour`` and ``excerpts`` are for terminals; ``width`` is the room of a line in an excerpt."""
 
     colour: bool = False
     excerpts: bool = False
+    width: int = _WIDTH
 
     @classmethod
     def of(cls, choice: str, stream: TextIO | None) -> Style:
@@ -37,7 +44,9 @@ class Style:
         wanted = bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")
         if os.environ.get("NO_COLOR"):
             wanted = False
-        return cls(wanted if choice == "auto" else choice == "always", terminal or choice == "always")
+        columns = terminal_width(stream) if stream is not None else None
+        room = _WIDTH if columns is None else max(_NARROW, columns - _GUTTER)
+        return cls(wanted if choice == "auto" else choice == "always", terminal or choice == "always", room)
 
     def paint(self, colour: str, text: str) -> str:
         """The text, escaped, in a colour."""
@@ -92,10 +101,12 @@ def _excerpt(each: Verdict, found: Finding, style: Style) -> Iterator[str]:
     start = found.place.column - 1
     if not shown.strip() or start >= len(shown) or len(shown) != len(text[:_WIDTH]):
         return  # a line that is cut before the key, or with escaped characters, has no columns
-    gutter = f"{found.place.line:>5} | "
-    yield style.paint("dim", gutter) + shown
     width = max(1, min(found.place.end, len(shown) + 1) - found.place.column)
-    yield style.paint("dim", f"{'':>5} | ") + " " * start + style.paint(_OF[found.severity], "^" * width)
+    cut = 0 if min(len(shown), start + width) <= style.width else max(0, start - _BEFORE)
+    seen = shown[cut : cut + style.width]
+    yield style.paint("dim", f"{found.place.line:>5} | ") + seen
+    caret = style.paint(_OF[found.severity], "^" * max(1, min(width, len(seen) - start + cut)))
+    yield style.paint("dim", f"{'':>5} | ") + " " * (start - cut) + caret
 
 
 def _changes(each: Verdict, style: Style) -> Iterator[str]:

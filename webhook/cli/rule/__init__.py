@@ -15,11 +15,24 @@ from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
 from webhook.cli.report.codes import FIT, KUBERNETES, pod_code, retired, unknown
 from webhook.cli.rule.shown import RuleForm, Shown, all_rules, example_of, place, repairs, rules, shown_value, yaml_of
+from webhook.cli.rule.titles import name_of, title_of
 from webhook.cli.shell.parser import Commands, command
 from webhook.library.findings import CODES
 from webhook.policy import Action, DefaultRule, Expression, FactValue, ValidationRule
 
-__all__ = ["RuleForm", "Shown", "add_parser", "explained", "page_of", "run", "shown_value", "without_rule", "yaml_of"]
+__all__ = [
+    "RuleForm",
+    "Shown",
+    "add_parser",
+    "explained",
+    "name_of",
+    "page_of",
+    "run",
+    "shown_value",
+    "title_of",
+    "without_rule",
+    "yaml_of",
+]
 
 
 def add_parser(commands: Commands) -> None:
@@ -73,13 +86,12 @@ def without_rule() -> dict[str, list[str]]:
 
 
 def page_of(code: str, known: KnownKind, loaded: Catalog) -> tuple[str, str]:
-    """A sentence about the rule of a kind, and its page without the example; "" if the kind has no such rule."""
+    """The title of the rule of a kind, and its page without the example; "" if the kind has no such rule."""
     for catalog_form in forms(loaded) if code in known.codes else ():
         known = catalog_form.kinds[known.gvk]
         for rule in (each for each in known.policy.rules if each.code == code):
-            sentence = f"{' '.join(rule.docs.split()).partition('. ')[0].rstrip('.')}."
             more = f"`modelgate rule {code}` shows an object in which it fires, and the same object repaired."
-            return sentence, "\n".join((*_explain(RuleForm(rule, known, catalog_form), None), "", more))
+            return title_of(code, known), "\n".join((*_explain(RuleForm(rule, known, catalog_form), None), "", more))
     return "", ""
 
 

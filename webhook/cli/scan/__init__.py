@@ -57,7 +57,7 @@ def add_parser(commands: Commands) -> None:
         "--kind", action="append", default=[], metavar="KIND", help="only the objects of this kind; repeatable"
     )
     add_rules(parser)
-    add_output(parser, (*_FORMATS, "markdown"), "print no summary", "also list the objects without findings (table)")
+    add_output(parser, _FORMATS, "print no summary", "also list the objects without findings (table)")
     add_what_if(group(parser, "rules"))
     parser.set_defaults(view=[])
 

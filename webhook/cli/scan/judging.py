@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TextIO
 
 from webhook.admission import Cause
@@ -16,7 +17,8 @@ from webhook.cli.report.omitted import kept
 from webhook.cli.report.report import Report
 from webhook.cluster.view import ClusterView
 from webhook.engine import Ruling
-from webhook.engine.audit import Standing, Verdict, judge
+from webhook.engine.audit import Standing, Verdict, children_of, filled, judge
+from webhook.library.explained import changes
 from webhook.library.findings import Finding, Severity, findings_of
 from webhook.library.review import title_of
 from webhook.library.rulings import JudgedAs, Rulings
@@ -105,8 +107,7 @@ class Scan:
         differences = ChangeReport()
         for each, again in self._source.pairs(changed._source):
             try:
-                pair = self._judge(each).report, changed._judge(again).report
-                differences.add(*pair, aside_of([again.rules]))
+                differences.add(self._with_made(each), changed._with_made(again), aside_of([again.rules]))
             except ModelgateError as error:
                 self._fail(error, each)
         self._add_failures()
@@ -114,6 +115,15 @@ class Scan:
         differences.remarks = [each for each in changed._remarks() if each not in self._remarks()]
         differences.notes = [*changed._source.notes, *changed._left_out()]
         return differences
+
+    def _with_made(self, stored: StoredObject) -> ObjectVerdict:
+        """The verdict on an object, with what is filled in and what is made of it."""
+        report, view = self._judge(stored).report, self._source.view
+        decision = filled(stored.value, stored.rules, view) if stored.readable else None
+        if decision is None or decision.object is None:
+            return report
+        added = tuple(changes(stored.value, decision.object, decision.defaults))
+        return replace(report, filled=added, describe=partial(children_of, decision.object, stored.rules, view))
 
     def _fail(self, error: ModelgateError, each: StoredObject) -> None:
         self._failed.setdefault(" ".join(str(error).split()), []).append(title_of(each.value))

@@ -6,6 +6,7 @@ There is one report for each object, the same that the reconciler keeps.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, TextIO
 
 from reconciler import NORMALISED, Condition, owned, report
@@ -84,5 +85,5 @@ def _report(each: Judged) -> dict[str, Any] | None:
     obj = each.value
     resource = _REPORT if obj["metadata"].get("namespace") else _CLUSTER_REPORT
     condition = Condition(NORMALISED, each.verdict.clean, "", "")
-    found = report(resource, obj, each.verdict, condition, each.rules.because(obj))
+    found = report(resource, obj, each.verdict, condition, each.rules, datetime.now(UTC))
     return None if found is None else owned(found, obj)

@@ -8,14 +8,13 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from errno import ENOSPC
 from typing import Final
 
-from webhook.admission.errors import LoadError, ModelgateError, SettingsError
+from webhook.admission.errors import ModelgateError, SettingsError
 from webhook.cel import GrammarUnavailable
 from webhook.cel.syntax import celpython
 from webhook.cli import ALIASES, COMMANDS, FAILED, GOOD, PIPE, USAGE
-from webhook.cli.output import say
+from webhook.cli.output import complain, say
 from webhook.cli.shell.parser import Parser, command
 
 __all__ = ["parser", "run"]
@@ -31,7 +30,6 @@ _EXTRAS: Final = {
 }
 """The packages of the extras, and who installs each."""
 
-_FULL: Final = ("cannot write the output: no space is left on the device",)
 _EPILOG: Final = """\
 start here:
   modelgate check manifests/           what a cluster would refuse or warn of
@@ -82,10 +80,7 @@ def _run(options: argparse.Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE
     except (ModelgateError, GrammarUnavailable, OSError) as error:
-        full = isinstance(error, OSError) and error.errno == ENOSPC and error.filename is None
-        lines = error.problems if isinstance(error, LoadError) else _FULL if full else str(error).splitlines()
-        for number, line in enumerate(lines):
-            say(f"{line}" if number else f"modelgate {command}: {line}", sys.stderr)
+        complain(command, error)
         return USAGE if isinstance(error, SettingsError) else FAILED
     finally:
         sys.setrecursionlimit(limit)

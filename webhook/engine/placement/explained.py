@@ -1,4 +1,4 @@
-"""The table *fit*: each term, its bound and its source, also where rules are silent, and a bar of memory."""
+"""The table *fit*: each term, its bound and its source, also where rules are silent, and the share of memory."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from webhook.facts.settings import Settings
 from webhook.placement import UnknownAmountError, requests_of, shown
 
 _HEADER: Final = ("term", "bound", "from")
-_WIDTH: Final = 24
-"""Characters of a bar."""
 
 Row = tuple[str, str, str]
+Measured = tuple[str, str, str, float]
+"""A row with the part of the memory that is needed."""
 
 
 def fit_tables(kind: KnownKind, obj: dict[str, Any], view: ClusterView, settings: Settings) -> Iterator[Table]:
@@ -26,10 +26,11 @@ def fit_tables(kind: KnownKind, obj: dict[str, Any], view: ClusterView, settings
     judged = judge_fit(kind, obj, view, settings)
     rows = () if judged is None else tuple(_rows(judged))
     if rows:
-        yield Table("fit", _HEADER, rows)
+        shares = tuple(row[3] if len(row) == 4 else None for row in rows)
+        yield Table("fit", _HEADER, tuple(row[:3] for row in rows), shares)
 
 
-def _rows(judged: JudgedFit) -> Iterator[Row]:
+def _rows(judged: JudgedFit) -> Iterator[Row | Measured]:
     for pod, nodes in zip(judged.workload.pods, judged.nodes, strict=True):
         yield _of_pod(pod)
         yield _of_nodes(nodes, judged)
@@ -62,7 +63,7 @@ def _of_nodes(nodes: Nodes, judged: JudgedFit) -> Row:
     return "nodes", count, f"such as {names[0]}" if names else "no node can run the pod"
 
 
-def _of_load(load: GpuLoad, there: There | None) -> Iterator[Row]:
+def _of_load(load: GpuLoad, there: There | None) -> Iterator[Row | Measured]:
     if load.silent:
         yield "memory", "not judged", load.silent
         return
@@ -82,14 +83,6 @@ def _of_load(load: GpuLoad, there: There | None) -> Iterator[Row]:
     if weights is not None:
         needed = weights.bytes + load.cache + RESERVE * there.gpus
         fault = verdict(load, there)
-        yield "memory", bar(needed, there.total), f"{gib(RESERVE)} a GPU beside it{f'; {fault.code}' if fault else ''}"
-
-
-def bar(used: int, there: int) -> str:
-    """How much of a memory is used; ``|`` is where it ends, if more is needed than there is."""
-    width = min(round(_WIDTH * used / max(there, 1)), _WIDTH)
-    drawn = "#" * width + "." * (_WIDTH - width)
-    if used > there:
-        end = max(1, _WIDTH * there // used)
-        drawn = f"{'#' * end}|{'#' * (_WIDTH - end - 1)}"
-    return f"[{drawn}] {gib(used)} of {gib(there)}, {100 * used // max(there, 1)} %"
+        beside = f"{gib(RESERVE)} a GPU beside it{f'; {fault.code}' if fault else ''}"
+        share = needed / max(there.total, 1)
+        yield "memory", f"{gib(needed)} of {gib(there.total)}, {int(100 * share)} %", beside, share

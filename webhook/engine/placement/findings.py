@@ -18,7 +18,7 @@ from webhook.engine.placement.nodes import Nodes, is_queued, nodes_of, why_taint
 from webhook.engine.placement.refused import refusals
 from webhook.engine.placement.surroundings import PodSurroundings
 from webhook.engine.review import ObjectReview, Subject
-from webhook.engine.seen import Judgements, json_of
+from webhook.engine.seen import Judgements
 from webhook.facts import GpuLoad, ServedPod, Workload
 from webhook.facts.nodes import mapping, namespace_of
 from webhook.facts.settings import Settings
@@ -53,13 +53,13 @@ JUDGED: Final = Judgements()
 """Objects of this process that fit."""
 
 
-def fit_findings(subject: Subject) -> Findings | None:
-    """The findings of an object; None without any.
+def fit_findings(subject: Subject, rest: bytes) -> Findings | None:
+    """The findings of an object; None without any. The ``rest`` is all of it but its name, see :func:`nameless`.
 
     Raises:
         SpentError, DeadlineExceeded: from the budget of the review.
     """
-    faults = () if subject.errors else _faults_of(subject.review, subject.obj)
+    faults = () if subject.errors else _faults_of(subject.review, subject.obj, rest)
     if not faults:
         return None
     findings, strictness = Findings(), subject.review.strictness()
@@ -74,13 +74,12 @@ def fit_findings(subject: Subject) -> Findings | None:
     return findings
 
 
-def _faults_of(review: ObjectReview, obj: dict[str, Any]) -> Sequence[FitFault]:
+def _faults_of(review: ObjectReview, obj: dict[str, Any], rest: bytes) -> Sequence[FitFault]:
     """What is wrong with an object; nothing with one that has fitted before, beside the same others."""
     kind, options = review.kind, review.options
     if kind.fit is None or not options.references or not options.settings.fit:
         return ()
-    metadata, same = obj["metadata"], (kind, options.settings)
-    key = json_of(metadata.get("namespace"), metadata.get("labels"), metadata.get("annotations"), obj.get("spec"))
+    key, same = (rest,), (kind, options.settings)
     if JUDGED.verdict(key, review.view, *same) is not None:
         return ()
     noted = NotedView(review.view)

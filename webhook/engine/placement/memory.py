@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from webhook.engine.placement.nodes import NodePlace, Nodes, counted_gpus
 from webhook.facts import GIB, Bound, GpuLoad, device_of_labels, gib
-from webhook.placement import NodeShape
+from webhook.placement import MOST_SHAPES, NodeShape
 
 RESERVE: Final = GIB // 2
 """Bytes that a process needs on each GPU beside weights and cache: its context and its buffers, at least."""
@@ -46,7 +47,7 @@ def _of_nodes(load: GpuLoad, places: Iterable[NodePlace]) -> There | None:
     """The most of all nodes on which the pod fits; None if one of them does not tell."""
     offers = list[There]()
     for place in places:
-        device = device_of_labels(place.shape.labels, load.resource)
+        device = _device(place.shape, load.resource)
         if device is None:
             return None
         count = min(load.gpus, _physical(place.shape, load))
@@ -58,10 +59,15 @@ def _of_nodes(load: GpuLoad, places: Iterable[NodePlace]) -> There | None:
     return most._replace(device=most.device._replace(certain=is_certain))
 
 
+@lru_cache(maxsize=2 * MOST_SHAPES)
+def _device(shape: NodeShape, resource: str) -> Bound | None:
+    return device_of_labels(shape.labels, resource)
+
+
 def _physical(shape: NodeShape, load: GpuLoad) -> int:
     """The devices of a node: four time slices have the memory of one."""
     count = shape.labels.get("nvidia.com/gpu.count", "") if load.resource == "nvidia.com/gpu" else ""
-    is_true = _COUNT.fullmatch(count) and counted_gpus(shape.labels) >= shape.offers(load.resource)
+    is_true = _COUNT.fullmatch(count) and counted_gpus(shape) >= shape.offers(load.resource)
     return int(count) if is_true else load.gpus
 
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import is_unreadable
@@ -17,6 +18,7 @@ from webhook.engine.placement.surroundings import PodSurroundings, with_class
 from webhook.facts import ServedPod
 from webhook.facts.nodes import text
 from webhook.placement import (
+    MOST_SHAPES,
     Needs,
     NodeShape,
     NodeTable,
@@ -40,25 +42,30 @@ _SHOWN: Final = 3
 
 
 class NodePlace(NamedTuple):
-    """Nodes of one shape, or one node by name, and why they cannot run the pod; None if they can."""
+    """Nodes of one shape, or one node by name, and why they cannot run the pod; None if they can.
+
+    ``untainted``: why they could not without their taints, either.
+    """
 
     shape: NodeShape
     name: str
     nodes: int
     failed: Unfit | None
+    untainted: Unfit | None
 
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """The nodes as a pod sees them. ``silent`` says why nothing is said of them; without it ``places`` are complete.
-
-    ``tainted`` are the nodes that only taints stand against.
-    """
+    """The nodes as a pod sees them. ``silent`` says why nothing is said of them; without it ``places`` are complete."""
 
     silent: str = ""
     needs: Needs | None = None
     places: tuple[NodePlace, ...] = ()
-    tainted: tuple[NodePlace, ...] = ()
+
+    @property
+    def tainted(self) -> list[NodePlace]:
+        """The nodes that fit, or that only taints stand against."""
+        return [place for place in self.places if place.untainted is None]
 
     @property
     def fitting(self) -> list[NodePlace]:
@@ -83,12 +90,10 @@ def nodes_of(pod: ServedPod, around: PodSurroundings) -> Nodes:
     if around.table.lacks(needs.labels):
         return Nodes("the pod asks for a label of one node that is not kept")
     places = tuple(_places(needs, around.table))
-    extended = (resource for resource in needs.requests if _EXTENDED in resource)
+    extended = [resource for resource in needs.requests if _EXTENDED in resource]
     if all(place.failed for place in places) and any(map(around.offers_by_claims, extended)):
         return Nodes("a DeviceClass offers the resource, or may: claims decide", needs)
-    tolerant = needs._replace(tolerations=_ALL_TAINTS)
-    tainted = tuple(place for place in _places(tolerant, around.table) if place.failed is None)
-    return Nodes("", needs, places, tainted)
+    return Nodes("", needs, places)
 
 
 def _silence(pod: ServedPod, around: PodSurroundings) -> str:
@@ -118,10 +123,18 @@ def _places(needs: Needs, table: NodeTable) -> Iterator[NodePlace]:
         for node in table.nodes():
             is_passed = looked_at is not None and node.name not in looked_at
             failed = Unfit(Stage.NAME) if is_passed else _failure(needs, node.shape, node.name, node.labels)
-            yield NodePlace(node.shape, node.name, 1, failed)
+            untainted = _untainted(failed, needs, node.shape, node.name, node.labels)
+            yield NodePlace(node.shape, node.name, 1, failed, untainted)
         return
     for shape, count in table.counts.items():
-        yield NodePlace(shape, "", count, _failure(needs, shape, ""))
+        failed = _failure(needs, shape, "")
+        yield NodePlace(shape, "", count, failed, _untainted(failed, needs, shape, ""))
+
+
+def _untainted(failed: Unfit | None, needs: Needs, *node: Any) -> Unfit | None:
+    """Why a node could not run a pod without its taints: other filters speak of nodes whose taints are tolerated."""
+    is_taint = failed is not None and failed.stage is Stage.TAINT
+    return _failure(needs._replace(tolerations=_ALL_TAINTS), *node) if is_taint else failed
 
 
 def _failure(needs: Needs, shape: NodeShape, name: str, labels: Mapping[str, str] | None = None) -> Unfit | None:
@@ -129,20 +142,24 @@ def _failure(needs: Needs, shape: NodeShape, name: str, labels: Mapping[str, str
     return None if shape.capacity is None else failure(needs, _forgiven(shape), name, labels)
 
 
+@lru_cache(maxsize=MOST_SHAPES)
 def _forgiven(shape: NodeShape) -> NodeShape:
     """A shape without what ends by itself."""
     taints = tuple(taint for taint in shape.taints if not taint.key.startswith(_OWN_STATE))
     capacity: Mapping[str, int] | None = shape.capacity
-    if capacity is not None and (counted := counted_gpus(shape.labels)) > capacity.get(_GPU, 0):
-        capacity = {**capacity, _GPU: counted}
+    if capacity is not None:
+        of_machine = {**shape.devices, _GPU: max(counted_gpus(shape), shape.devices.get(_GPU, 0))}
+        away = {name: most for name, most in of_machine.items() if most > capacity.get(name, 0)}
+        capacity = {**capacity, **away} if away else capacity
     if not shape.unschedulable and len(taints) == len(shape.taints) and capacity is shape.capacity:
         return shape
     return replace(shape, taints=taints, capacity=capacity, unschedulable=False)
 
 
-def counted_gpus(labels: Mapping[str, str]) -> int:
+@lru_cache(maxsize=MOST_SHAPES)
+def counted_gpus(shape: NodeShape) -> int:
     """The GPUs that a node offers by its labels, also while its device plugin is away; 0 if they do not say."""
-    count, replicas = (labels.get(f"{_GPU}.{key}", "") for key in ("count", "replicas"))
+    count, replicas = (shape.labels.get(f"{_GPU}.{key}", "") for key in ("count", "replicas"))
     if not _DIGITS.fullmatch(count):
         return 0
     return int(count) * max(int(replicas) if _DIGITS.fullmatch(replicas) else 1, 1)
@@ -156,8 +173,7 @@ def is_queued(labels: Mapping[str, Any]) -> bool:
 def why_unfit(nodes: Nodes, table: NodeTable) -> tuple[str, str]:
     """Why no node can run the pod, with the nearest one, and the part of the pod that it is about."""
     assert nodes.needs is not None
-    without = nodes.needs._replace(tolerations=_ALL_TAINTS)
-    places = list(_places(without, table))
+    without, places = nodes.needs, [place._replace(failed=place.untainted) for place in nodes.places]
     reasons = Counter[tuple[str, str]]()
     for place in places:
         for reason in _reasons(place, without):

@@ -31,7 +31,7 @@ def refusals(pod: ServedPod, around: PodSurroundings, *, is_complete: bool) -> I
     try:
         spec = _defaulted(pod.spec, ranges)
         yield from _by_ranges(spec, ranges)
-        yield from _by_quotas(spec, quotas)
+        yield from _by_quotas(spec, quotas, is_part=pod.is_part)
     except UnknownAmountError:
         return
 
@@ -95,16 +95,16 @@ def _of(container: Json, part: str, resource: str) -> int:
     return 0 if value is None else amount(resource, value)
 
 
-def _by_quotas(pod: Json, quotas: Any) -> Iterator[Refusal]:
+def _by_quotas(pod: Json, quotas: Any, *, is_part: bool) -> Iterator[Refusal]:
     for quota in quotas:
         if any(mapping(quota, "spec").get(key) for key in _SCOPED):
             continue  # it counts some pods only
         name = text(quota, "metadata", "name")
         for key, hard in (mapping(quota, "status", "hard") or mapping(quota, "spec", "hard")).items():
-            yield from _by_quota(pod, name, key, hard)
+            yield from _by_quota(pod, name, key, hard, is_part=is_part)
 
 
-def _by_quota(pod: Json, name: str, key: str, hard: Any) -> Iterator[Refusal]:
+def _by_quota(pod: Json, name: str, key: str, hard: Any, *, is_part: bool) -> Iterator[Refusal]:
     part, resource = key.split(".", 1) if key.startswith(("requests.", "limits.")) else ("requests", key)
     if key in {"pods", "count/pods"}:
         if amount("pods", hard) < 1:
@@ -112,7 +112,9 @@ def _by_quota(pod: Json, name: str, key: str, hard: Any) -> Iterator[Refusal]:
         return
     written = (mapping(container, "resources", part) for container in items(pod, "containers"))
     if key in _REQUIRED and not all(resource in amounts for amounts in written):
-        what = f"a {'limit' if part == 'limits' else 'request'} of {resource}"
+        if is_part:
+            return
+        what = f"{'limit' if part == 'limits' else 'request'} of {resource}"
         yield f"resources:{resource}", f"the pod has no {what}, and ResourceQuota {name} demands one"
         return
     asked = _asked(pod, part).get(resource, 0)

@@ -18,8 +18,17 @@ from webhook.placement import MOST_SHAPES, NodeTable, table_of
 _DEFINITION: Final = Kind("apiextensions.k8s.io", "CustomResourceDefinition")
 _KARPENTER: Final = "nodepools.karpenter.sh"
 _AUTOSCALER: Final = "cluster-autoscaler-status"
-_POOLS: Final = ("eks.amazonaws.com/nodegroup", "cloud.google.com/gke-nodepool", "kubernetes.azure.com/agentpool")
+_POOLS: Final = (
+    *("eks.amazonaws.com/nodegroup", "cloud.google.com/gke-nodepool", "kubernetes.azure.com/agentpool"),
+    *("doks.digitalocean.com/node-pool", "lke.linode.com/pool-id", "k8s.scaleway.com/pool-name"),
+    *("vke.vultr.com/node-pool", "ibm-cloud.kubernetes.io/worker-pool-id", "alibabacloud.com/nodepool-id"),
+    "worker.gardener.cloud/pool",
+)
 """Labels of pools that a cloud manages: an autoscaler may grow them."""
+_GROWING: Final = ("karpenter.sh/", "node.openshift.io/")
+"""Labels of nodes of Karpenter, and of OpenShift, whose autoscaler tells its status in another namespace."""
+_OF_CLASS: Final = "deviceclass.resource.kubernetes.io/"
+"""The resource that each DeviceClass offers without a name of its own for it."""
 
 _TABLES: Final = Memo[NodeTable](table_of, limit=16)
 """The table of a list of nodes: a view gives the same list until a node changes."""
@@ -50,7 +59,7 @@ class PodSurroundings:
         if self._nodes != "auto" or self.table is None:
             return self._nodes == "elastic"
         labels = {key for shape in self.table.counts for key in shape.labels}
-        if any(key.startswith("karpenter.sh/") for key in labels) or self._get(_DEFINITION, "", _KARPENTER) is not None:
+        if any(key.startswith(_GROWING) for key in labels) or self._get(_DEFINITION, "", _KARPENTER) is not None:
             return True
         status = self._get(Kind("", "ConfigMap"), "kube-system", _AUTOSCALER)
         if is_unreadable(status):
@@ -70,6 +79,8 @@ class PodSurroundings:
 
     def offers_by_claims(self, resource: str) -> bool:
         """Whether a DeviceClass offers the resource: kube-scheduler leaves it to claims then. True if unknown."""
+        if resource.startswith(_OF_CLASS):
+            return True
         try:
             classes = self.view.list(Kind("resource.k8s.io", "DeviceClass"))
         except Unwatched:
@@ -81,13 +92,8 @@ class PodSurroundings:
 
     @cached_property
     def shows_classes(self) -> bool:
-        """Whether classes are in view. Every cluster has PriorityClasses, so files without any do not show them."""
-        if self._nodes == "off":
-            return False
-        try:
-            return bool(self.view.list(Kind("scheduling.k8s.io", "PriorityClass")))
-        except Unwatched:
-            return True
+        """Whether classes are in view. Every cluster has those of the system: files without them do not show all."""
+        return self._nodes != "off" and self.priority_class("system-node-critical") is not None
 
     def priority_class(self, name: str) -> Json | None:
         return self._get(Kind("scheduling.k8s.io", "PriorityClass"), "", name)
@@ -97,7 +103,7 @@ class PodSurroundings:
 
     def limits(self, kind: str) -> Sequence[Json]:
         """The ResourceQuotas or LimitRanges of the namespace; none if they are not known."""
-        if self._nodes == "off":
+        if self._nodes == "off" or not self.namespace:
             return ()
         try:
             return self.view.list(Kind("", kind), self.namespace)

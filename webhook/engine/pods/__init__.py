@@ -1,5 +1,5 @@
 """What Kubernetes says of the pods in an object."""
 
-from webhook.engine.pods.findings import NOTHING_JUDGED, POD_CODES, pod_findings
+from webhook.engine.pods.findings import POD_CODES, Judged, pod_findings
 
-__all__ = ["NOTHING_JUDGED", "POD_CODES", "pod_findings"]
+__all__ = ["POD_CODES", "Judged", "pod_findings"]

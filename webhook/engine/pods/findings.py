@@ -6,7 +6,8 @@ It is a source of findings of its own: the API server does not give it for a cus
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from webhook.admission import Warn, cut_end
@@ -15,7 +16,7 @@ from webhook.engine.findings import MAX_FINDINGS, Findings, findings_of_faults
 from webhook.engine.pods.whole import REFUSED, KubernetesJudge, PodFault
 from webhook.engine.review import ObjectReview, Subject
 from webhook.engine.seen import RIGHT, json_of
-from webhook.ground.fieldpath import field_keys, field_path
+from webhook.ground.fieldpath import field_keys
 from webhook.kubernetes import LINE, Place, Spot, faults_of, parts, spots
 from webhook.policy import Profile, is_above
 
@@ -24,19 +25,30 @@ WARNED: Final = "KP002"
 
 POD_CODES: Final = (REFUSED, WARNED)
 
-Judged: TypeAlias = Collection[tuple[str | int, ...]]
-"""Paths of parts of an object; ``*`` is any key. One that ends with "" is of this node alone."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """The ``paths`` of the parts of one object that are judged in its children; ``*`` is any key.
+
+    One that ends with "" is of this node alone. The value itself stands for the object: an equal one has the same.
+    """
+
+    paths: frozenset[tuple[str | int, ...]] = frozenset()
+
+
+_Said: TypeAlias = tuple[list[PodFault], list[tuple[str, str]]]
+"""What Kubernetes refuses, and what it warns of: fields and texts."""
+
+_OF_OBJECT: Final = (b"its parts",)
+"""The key of an object that is known by what is judged of it."""
 
 _LAST_INDEX: Final = re.compile(r"\[[0-9]+\]\Z")
 
 
-NOTHING_JUDGED: Final = frozenset[tuple[str | int, ...]]()
-
-
-def pod_findings(subject: Subject, judged: Judged = NOTHING_JUDGED) -> Findings | None:
+def pod_findings(subject: Subject, judged: Judged | None = None) -> Findings | None:
     """Findings about the pods of an object, :data:`MAX_FINDINGS` of each sort; None without pods.
 
-    The parts at the paths ``judged`` are left out: they are judged in children.
+    The ``judged`` parts are left out; None if the object has no children.
 
     What Kubernetes refuses is a denial under the strict profile, unless the stored object has the same fault, and a
     warning under others. Nothing is said of fields that the schema has refused, or of the items of such a list.
@@ -48,7 +60,7 @@ def pod_findings(subject: Subject, judged: Judged = NOTHING_JUDGED) -> Findings 
     place = review.prepared.pods
     if place is None:
         return None
-    faults, warnings = _judged(review, place, subject.obj, judged)
+    faults, warnings = _remembered(review, place, subject.obj, judged)
     if not faults and not warnings:
         return None
     left = (one for one in faults if one.field not in refused and _LAST_INDEX.sub("", one.field) not in refused)
@@ -61,36 +73,39 @@ def pod_findings(subject: Subject, judged: Judged = NOTHING_JUDGED) -> Findings 
     return findings
 
 
-def _judged(
-    review: ObjectReview, place: Place, obj: dict[str, Any], judged: Judged
-) -> tuple[list[PodFault], list[tuple[str, str]]]:
-    """What Kubernetes refuses, and what it warns of. An object whose parts were right is not judged again.
+def _remembered(review: ObjectReview, place: Place, obj: dict[str, Any], judged: Judged | None) -> _Said:
+    """What Kubernetes says of the parts of an object. One whose parts were right is not judged again."""
+    if judged is None:
+        written = parts(place, obj)
+        key = (b"" if written is None else json_of(review.prepared.policy.pod_owner, written),)
+    else:
+        key = _OF_OBJECT
+    if RIGHT.verdict(key, review.view, place, judged) is not None:
+        return [], []
+    faults, warnings = _judged(review, place, obj, judged)
+    if not faults and not warnings:
+        RIGHT.add(key, Notes(), True, place, judged)
+    return faults, warnings
 
-    After :data:`MAX_FINDINGS` it is not asked further.
-    """
-    written, owner = parts(place, obj), review.prepared.policy.pod_owner
+
+def _judged(review: ObjectReview, place: Place, obj: dict[str, Any], judged: Judged | None) -> _Said:
+    """What Kubernetes refuses, and what it warns of. After :data:`MAX_FINDINGS` it is not asked further."""
     faults: list[PodFault] = []
     warnings: list[tuple[str, str]] = []
-    if written is None:
-        return faults, warnings
-    key = json_of(owner, sorted(map(field_path, judged)), written)
-    if RIGHT.verdict(key, review.view, place) is not None:
-        return faults, warnings
-    judge = KubernetesJudge(owner, review.budget)
+    judge = KubernetesJudge(review.prepared.policy.pod_owner, review.budget)
     for spot in _left(place, obj, judged):
         faults += map(PodFault.of, faults_of(judge.errors_of_part(spot)))
         if len(warnings) < MAX_FINDINGS:
             warnings += judge.warnings_of_part(spot)
         if len(faults) >= MAX_FINDINGS:
             break
-    if not faults and not warnings:
-        RIGHT.add(key, Notes(), True, place)
     return faults, warnings
 
 
-def _left(place: Place, obj: dict[str, Any], judged: Judged) -> Iterator[Spot]:
+def _left(place: Place, obj: dict[str, Any], judged: Judged | None) -> Iterator[Spot]:
     """The parts of pods of an object that are not judged otherwise."""
+    paths = () if judged is None else judged.paths
     for spot in spots(place, obj):
         keys = field_keys(str(spot.path))
-        if not any(is_above(path, [*keys, ""]) if path[-1:] == ("",) else is_above(path, keys) for path in judged):
+        if not any(is_above(path, [*keys, ""]) if path[-1:] == ("",) else is_above(path, keys) for path in paths):
             yield spot

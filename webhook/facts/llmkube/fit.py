@@ -6,11 +6,24 @@ Source: internal/controller/{deployment_builder,gpu_resources,gpu_sharing}.go an
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.fit import Claim, FitTerm, GpuLoad, Ranks, ServedPod, Workload, flag, since, wants_number
+from webhook.facts.fit import (
+    Claim,
+    FitTerm,
+    GpuLoad,
+    Ranks,
+    ServedPod,
+    Workload,
+    flag,
+    keeps_outside,
+    loads_elsewhere,
+    since,
+    wants_number,
+)
 from webhook.facts.llmkube.source import SourceKind, parse_source
 from webhook.facts.memory import (
     GIB,
@@ -20,6 +33,7 @@ from webhook.facts.memory import (
     device_of_partition,
     element_bytes,
     gib,
+    keeps_layer_embeddings,
     model_of_file,
     model_of_repository,
     of_file,
@@ -168,14 +182,6 @@ def _origin(served: _Served) -> Any:
 
 
 _WHY_SILENT: Final = "the object keeps a part of the model outside of its GPUs"
-_FLAGS: Final = frozenset(
-    [
-        *("-ngl", "--n-gpu-layers", "--gpu-layers", "-ot", "--override-tensor", "--cpu-moe", "-cmoe", "--n-cpu-moe"),
-        *("-ncmoe", "--fit", "-fit", "-dev", "--device", "--rpc", "--cpu-offload-gb", "--kv-offloading-size"),
-        *("-m", "--model", "-hf", "--hf-repo"),
-    ]
-)
-"""Flags with which a part of the model, or another model, is elsewhere."""
 
 
 def _silence(served: _Served) -> str:
@@ -185,10 +191,10 @@ def _silence(served: _Served) -> str:
         return _WHY_SILENT
     if spec.get("tensorOverrides") or (at(spec, "vllmConfig", "cpuOffloadGB") or 0) != 0:
         return _WHY_SILENT
-    if any(arg.partition("=")[0] in _FLAGS for arg in args) or flag(args, "--load-format") == "dummy":
+    if keeps_outside(args, [text(variable, "name") for variable in items(spec, "env")]):
         return _WHY_SILENT
-    if any(text(variable, "name") == "GGML_CUDA_ENABLE_UNIFIED_MEMORY" for variable in items(spec, "env")):
-        return _WHY_SILENT
+    if flag(args, "-m", "--model", "--model-path") is not None or loads_elsewhere(args):
+        return "an argument names the model, or other pods that share the weights"
     if served.runtime not in {"llamacpp", "vllm", "sglang"}:
         return f"what runtime {served.runtime} loads is not known"
     if text(spec, "image") or texts(spec, "command"):
@@ -223,17 +229,23 @@ def _weights(served: _Served) -> Bound | None:
     if model is None:
         return None
     config = mapping(served.spec, f"{served.runtime}Config")
-    chosen = [text(config, "quantization"), flag(served.args, "--quantization", "-q") or ""]
-    return of_repository(model, [method for method in chosen if method])
+    chosen = [text(config, "quantization"), flag(served.args, "--quantization", "-q", "--torchao-config") or ""]
+    revision = flag(served.args, "--revision") or parse_source(text(served.model, "spec", "source")).revision
+    is_other = not _USUAL.fullmatch(revision)
+    return of_repository(model, [method for method in chosen if method], chosen_elsewhere=is_other)
 
 
+_USUAL: Final = re.compile(r"|main|[0-9a-f]{7,40}")
+"""Revisions whose precision is that of the repository: others may be branches with another one."""
 _OFFLOADED: Final = 99
 """Layers that the operator puts on GPUs, with the output layer: a model with more has the others on the node."""
 
 
 def _of_gguf(served: _Served) -> Bound | None:
     size, named = _size(served), model_of_file(served.file)
-    weights = of_size(size.bytes, size.source) if size is not None else None if named is None else of_file(named)
+    made = keeps_layer_embeddings(served.file, text(served.model, "status", "gguf", "architecture"))
+    by_name = None if named is None or made else of_file(named)
+    weights = by_name if size is None else of_size(size.bytes, size.source, layer_embeddings=made)
     layers = whole(served.model, "status", "gguf", "layerCount") or 0
     if named is not None and named.model is not None:
         layers = max(layers, named.model.layers)
@@ -288,9 +300,9 @@ def _ranks(served: _Served) -> Ranks | None:
     ranks = wants_number(by_flag) if by_flag is not None else is_set or served.gpus
     if model is None or not model.canonical or not model.heads or not ranks or ranks < 2:
         return None
-    parallel = flag(served.args, "--pipeline-parallel-size", "-pp", "--data-parallel-size", "-dp")
+    changed = ("--hf-overrides", "--config", "--pipeline-parallel-size", "-pp", "--data-parallel-size", "-dp")
     field = "spec.vllmConfig.tensorParallelSize" if is_set else "spec.modelRef"
-    return None if parallel is not None else Ranks(field, model.heads, ranks, model.name)
+    return None if flag(served.args, *changed) is not None else Ranks(field, model.heads, ranks, model.name)
 
 
 _BLOCKS: Final = frozenset(

@@ -7,7 +7,14 @@ from webhook.facts.memory.bounds import GIB, Bound, gib
 from webhook.facts.memory.cache import cache_bytes, element_bytes
 from webhook.facts.memory.gpus import accelerator, device_of_labels, device_of_partition
 from webhook.facts.memory.names import Model, model_of_file, model_of_repository
-from webhook.facts.memory.weights import of_file, of_repository, of_size, of_statement, size_of_text
+from webhook.facts.memory.weights import (
+    keeps_layer_embeddings,
+    of_file,
+    of_repository,
+    of_size,
+    of_statement,
+    size_of_text,
+)
 
 __all__ = [
     "GIB",
@@ -19,6 +26,7 @@ __all__ = [
     "device_of_partition",
     "element_bytes",
     "gib",
+    "keeps_layer_embeddings",
     "model_of_file",
     "model_of_repository",
     "of_file",

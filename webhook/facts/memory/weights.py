@@ -50,6 +50,8 @@ _STATED: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)([MBT])")
 _ROUNDED: Final = 0.95
 """Some tensors of a repository in 4 bits may be left out of it, or be counted with it."""
 _LOW: Final = 4 * _ROUNDED
+_LONGEST: Final = 200
+"""Characters of a name that are read, from its end."""
 
 
 def size_of_text(text: str) -> int | None:
@@ -68,9 +70,19 @@ def _on_gpus(size: int) -> int:
     return int(size * share)
 
 
-def of_size(size: int, source: str) -> Bound:
-    """The weights of a GGUF file of so many bytes."""
-    return Bound(_on_gpus(size), True, source)
+_LAYER_EMBEDDINGS: Final = re.compile(r"gemma[-_.]?3n|gemma[-_.]?4[-_.]?e[0-9]|\A(?!.*(?:12|26|31)b).*gemma4\Z")
+
+
+def keeps_layer_embeddings(file: str, architecture: str) -> bool:
+    """Whether a GGUF file may have embeddings of each layer, which llama.cpp keeps in the memory of the node, too."""
+    return _LAYER_EMBEDDINGS.search(f"{file[-_LONGEST:]} {architecture[:_LONGEST]}".lower()) is not None
+
+
+def of_size(size: int, source: str, *, layer_embeddings: bool = False) -> Bound:
+    """The weights of a GGUF file of so many bytes. Embeddings of each layer are up to 57 % of the parameters (Gemma 3n
+    E2B: 262,144 x (30 x 256 + 2,048) of 4.46 billion), in more bits than the others.
+    """
+    return Bound(int(size * 0.3) if layer_embeddings else _on_gpus(size), True, source)
 
 
 def of_file(file: NamedFile) -> Bound | None:

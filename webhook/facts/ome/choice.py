@@ -195,8 +195,10 @@ def ranking_tables(service: dict[str, Any], view: ClusterView, settings: Setting
     elif found.awaits:
         title += f" (the choice depends on {found.awaits} of the model, which is absent)"
     rows = [
-        (str(number), each.runtime.name, each.runtime.kind, str(each.score), "selected" if number == 1 else "")
-        for number, each in enumerate(found.ranked, 1)
+        (str(number), one.runtime.name, one.runtime.kind, str(one.score), "selected" if number == 1 else "")
+        for number, one in enumerate(found.ranked, 1)
     ]
-    rows += [("-", each.runtime.name, each.runtime.kind, "", each.reason) for each in found.excluded]
-    yield Table(title, ("rank", "runtime", "kind", "score", "reason"), tuple(rows))
+    rows += [("-", one.runtime.name, one.runtime.kind, "", one.reason) for one in found.excluded]
+    best = max((one.score for one in found.ranked), default=0)
+    shares = (*(one.score / best if best else 0.0 for one in found.ranked), *(None for _ in found.excluded))
+    yield Table(title, ("rank", "runtime", "kind", "score", "reason"), tuple(rows), shares, name)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.fit import GpuLoad, ServedPod, Workload, flag, wants_number
+from webhook.facts.fit import GpuLoad, Ranks, ServedPod, Workload, flag, keeps_outside, loads_elsewhere, wants_number
 from webhook.facts.memory import Bound, Model, cache_bytes, model_of_repository, of_repository, of_statement
 from webhook.facts.nodes import Referent, at, items, mapping, namespace_of, text, texts
 from webhook.facts.ome.choice import preferred
@@ -20,7 +20,6 @@ Json = dict[str, Any]
 _DOWNLOADED: Final = "models.ome.io/"
 _GPUS: Final = ("nvidia.com/gpu", "amd.com/gpu")
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-_OFFLOAD: Final = frozenset(["--cpu-offload-gb", "--load-format", "--kv-offloading-size"])
 
 
 class _Part(NamedTuple):
@@ -54,12 +53,35 @@ def fit_of_service(service: Json, view: ClusterView, settings: Settings, _: Sequ
         return None
     name, first = text(service, "spec", "model", "name"), preferred(service, "model", settings)
     model = find_model(view, namespace_of(service), name, first)
-    chosen = at(service, "spec", "acceleratorSelector") or any(at(each.given, "acceleratorOverride") for each in parts)
+    chosen = at(service, "spec", "acceleratorSelector") or any(at(part.given, "acceleratorOverride") for part in parts)
     unseen = "OME chooses an accelerator for the pods" if chosen else ""
     storage = mapping(model.spec, "storage") if model is not None else {}
-    pods = [ServedPod(_on_model_nodes(each.pod, storage), partial(_origin, each), unseen) for each in parts]
-    loads = [load for place, each in enumerate(parts) for load in _loads(place, each, model)]
-    return Workload(pods, loads)
+    pods = [ServedPod(_on_model_nodes(part.pod, storage), partial(_origin, part), unseen) for part in parts]
+    loads = [load for place, part in enumerate(parts) for load in _loads(place, part, model)]
+    ranks = (_ranks(part, model) for part in parts)
+    return Workload(pods, loads, next(filter(None, ranks), None))
+
+
+def _ranks(part: _Part, model: Referent | None) -> Ranks | None:
+    """The ranks of vLLM, of the container that has a number of them."""
+    named = None if model is None else _model_of(model)
+    if named is None or not named.canonical or not named.heads:
+        return None
+    for container in items(part.pod, "containers"):
+        args = _words(container)
+        ranks = wants_number(flag(args, "--tensor-parallel-size", "-tp")) or 0
+        if ranks > 1 and _is_vllm(container, args) and flag(args, "--hf-overrides", "--config") is None:
+            return Ranks(_origin(part, "runner"), named.heads, ranks, named.name)
+    return None
+
+
+def _words(container: Json) -> list[str]:
+    """The words of the command line of a container, also of one that a shell reads."""
+    return [word for arg in (*texts(container, "command"), *texts(container, "args")) for word in arg.split()]
+
+
+def _is_vllm(container: Json, args: list[str]) -> bool:
+    return "vllm" in text(container, "image") or any("vllm" in arg for arg in args)
 
 
 def _origin(part: _Part, path: str) -> str:
@@ -67,7 +89,7 @@ def _origin(part: _Part, path: str) -> str:
     name, _, resource = path.partition(":")
     if name == "resources":
         runner = mapping(part.given, "runner", "resources")
-        asked = next((each for each in ("limits", "requests") if resource in mapping(runner, each)), "")
+        asked = next((kind for kind in ("limits", "requests") if resource in mapping(runner, kind)), "")
         return f"{part.path}.runner.resources.{asked}[{resource}]" if asked else part.path
     return f"{part.path}.{name}" if name and name in part.given else part.path
 
@@ -128,19 +150,18 @@ def _joined(one: Any, other: Any) -> Json:
 def _loads(place: int, part: _Part, model: Referent | None) -> Iterator[GpuLoad]:
     """What the pod loads. The pods of a component with several nodes share the weights: nothing is said of them."""
     containers = items(part.pod, "containers")
-    runner = next((each for each in containers if any(_count(each, gpu) for gpu in _GPUS)), None)
+    runner = next((one for one in containers if any(_count(one, gpu) for gpu in _GPUS)), None)
     if model is None or runner is None or part.path.endswith((".leader", ".worker", ".router")):
         return
     resource = next(gpu for gpu in _GPUS if _count(runner, gpu))
     count, field = _count(runner, resource), _origin(part, f"resources:{resource}")
-    args = [*texts(runner, "command"), *texts(runner, "args")]
-    args = [word for arg in args for word in arg.split()]
-    if silent := _silence(args):
+    args = _words(runner)
+    if silent := _silence(args, [text(variable, "name") for variable in items(runner, "env")]):
         yield GpuLoad(field, place, count, resource, None, silent=silent)
         return
     named = _model_of(model)
     load = GpuLoad(field, place, count, resource, _weights(model, named, args), usable=0.95)
-    yield _cached(load, named, args, text(runner, "image"))
+    yield _cached(load, named, args, is_vllm=_is_vllm(runner, args))
 
 
 def _count(container: Json, resource: str) -> int:
@@ -149,11 +170,12 @@ def _count(container: Json, resource: str) -> int:
     return number if number is not None and 0 < number < 10_000 else 0
 
 
-def _silence(args: list[str]) -> str:
-    if flag(args, *_OFFLOAD) is not None or flag(args, "--device") == "cpu":
-        return "an argument keeps a part of the model outside of the GPUs"
-    nodes = flag(args, "--nnodes", "--pipeline-parallel-size", "--pp-size", "--dist-init-addr")
-    return "the engine is one of several that share the weights" if nodes is not None else ""
+def _silence(args: list[str], variables: list[str]) -> str:
+    if keeps_outside(args, variables):
+        return "an argument keeps a part of the model outside of the GPUs, or changes it"
+    if "MODEL_PATH" not in (flag(args, "--model", "--model-path") or "MODEL_PATH"):
+        return "an argument names the model"
+    return "the engine is one of several that share the weights" if loads_elsewhere(args) else ""
 
 
 def _model_of(model: Referent) -> Model | None:
@@ -166,12 +188,12 @@ def _weights(model: Referent, named: Model | None, args: list[str]) -> Bound | N
     if named is None:
         return of_statement(text(model.spec, "modelParameterSize"), model.spec.get("quantization"))
     chosen = [flag(args, "--quantization", "-q") or "", flag(args, "--torchao-config") or ""]
+    chosen.append(text(model.spec, "quantization"))
     return of_repository(named, [method for method in chosen if method])
 
 
-def _cached(load: GpuLoad, named: Model | None, args: list[str], image: str) -> GpuLoad:
+def _cached(load: GpuLoad, named: Model | None, args: list[str], *, is_vllm: bool) -> GpuLoad:
     """With the cache of one sequence, where its length is written, or vLLM takes the model's own."""
-    is_vllm = "vllm" in image or any("vllm" in arg for arg in args)
     written = flag(args, "--max-model-len", "--context-length")
     tokens = wants_number(written) or 0
     if written is None and is_vllm and named is not None:

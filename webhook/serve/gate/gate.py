@@ -25,6 +25,7 @@ from webhook.serve.gate.state import Call, InstalledDocuments, Need, Parts, Read
 from webhook.serve.gate.uncovered import Uncovered
 from webhook.serve.http.immediate import Answer
 from webhook.serve.metrics import Metrics
+from webhook.serve.noted import Journal
 
 if TYPE_CHECKING:  # loading the language of admission policies takes 80 ms at start
     from webhook.engine.policyset import PolicySet
@@ -46,6 +47,9 @@ class Gate:
         clock: seconds, for deadlines and durations.
         needs: further parts that must be ready.
         without: groups of APIs that this installation does not cover.
+        metrics: where reviews are counted.
+        journal: where decisions are logged.
+        fleet: the stage of the cluster among others, and the artefact that it is to use.
         parts: further parts of the state.
     """
 
@@ -56,15 +60,20 @@ class Gate:
         clock: Callable[[], float] = time.monotonic,
         needs: Iterable[Need] = (),
         without: Collection[str] = frozenset(),
+        metrics: Metrics | None = None,
+        journal: Journal | None = None,
+        fleet: tuple[str, str] = ("", ""),
         **parts: Unpack[Parts],
     ) -> None:
         state = State(MemoryView(), RecentStamps(), Options(), Pace(clock))
         self.state = state.replaced(**parts).replaced(loaded=catalog)
         self.readiness = Readiness(needs)
-        self.metrics = Metrics()
+        self.metrics = metrics or Metrics()
+        self._journal = journal or Journal()
         self.uncovered = Uncovered(self.metrics.uncovered)
         self.without = frozenset(without)
         self.clock = clock
+        self.fleet = fleet
         self.report: Callable[[str, str], None] = lambda _reason, _note: None
         """Tells the cluster of a fault: a reason in Kubernetes' spelling, and a sentence. Must not block."""
         self._renewing = threading.Lock()
@@ -83,6 +92,8 @@ class Gate:
             old = self.state
             self.state = new = change(old)
             tell(old, new)
+            self.metrics.fleet.clear()
+            self.metrics.fleet.labels(new.shared_digest(), *self.fleet).set(1)
 
     def replace(self, **parts: Unpack[Parts]) -> None:
         """Judge by these parts of the state from now on."""
@@ -179,7 +190,7 @@ class Gate:
 
     def _record(self, by: State, call: Call, found: Judgement, seconds: float) -> None:
         """Count and log a judgement."""
-        record(self.metrics, by, call, found, seconds)
+        record(self.metrics, self._journal, by, call, found, seconds)
         if found.uncovered is not None and by.catalog is not None and by.catalog is self.state.catalog:
             self.uncovered.add(found.uncovered, by.catalog)
 
@@ -197,7 +208,8 @@ class Gate:
             log.info("catalog %s: %d kinds", new.catalog.digest, len(new.catalog.kinds))
         self._tell_uncovered(new.catalog)
         self.metrics.catalog.clear()
-        self.metrics.catalog.labels(new.catalog.digest).set(1)
+        packs = " ".join(f"{api}:{digest}" for api, digest in new.catalog.added.items())
+        self.metrics.catalog.labels(new.catalog.digest, packs).set(1)
         self.metrics.definitions.clear()
         self.metrics.aside.clear()
         known = set(map(str, old.deviations))

@@ -8,13 +8,14 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from webhook import engine
-from webhook.admission import Cause, Decision, GroupVersionKind, Request, review
+from webhook.admission import Decision, GroupVersionKind, Request, review
 from webhook.admission.errors import Fault, ModelgateError, NotReady, RequestError, TooLarge, Unavailable
 from webhook.catalog import Catalog
 from webhook.cluster import ClusterAnswer, ClusterQuestion, RequestView
 from webhook.engine import EXEMPT, Options
+from webhook.ground.series import OTHER
 from webhook.serve.gate.state import Call, Stage, State
-from webhook.serve.noted import ANNOTATION, Noted, decision_id, is_noted
+from webhook.serve.noted import ANNOTATION, Noted, decision_id, is_noted, noted
 
 SMALL_BYTES: Final = 4 * 1024
 """A body up to this size is small without counting: 4,096 bytes cannot hold much work."""
@@ -35,18 +36,15 @@ _OUTCOMES = ((RequestError, "malformed"), (Unavailable, "unavailable"))
 _PARTS: Final = attrgetter(*Options.__match_args__)
 """All parts of the options, in order. A copy by them takes a fifth of the time of ``dataclasses.replace``."""
 
-OTHER: Final = "other"
-"""The kind in metrics of an object that nothing covers."""
-
 
 class Judgement(NamedTuple):
     """A reply, or the questions to answer first, or an error; and what to count and log. It can be pickled.
 
-    ``findings`` are pairs of a rule code and what comes of it: ``deny``, ``warn``, ``audit`` or ``except``, and
-    ``exceptions`` the names of the PolicyExceptions that were used. ``noted`` is the decision for the log, None if it
-    is not logged, or for a kind that nothing covers. ``trace`` is the traceback of an unexpected error in another
-    process. ``uncovered`` is the kind, if no rule and no admission policy is about it. ``made`` is what the reply was
-    made of, in this process only.
+    ``findings`` are pairs of a rule code and what comes of it (``deny``, ``warn``, ``audit`` or ``except``), in an
+    object of this ``namespace``; ``exceptions`` are the names of the PolicyExceptions that were used. ``noted`` is the
+    decision for the log, None if it is not logged, or for a kind that nothing covers. ``trace`` is the traceback of an
+    unexpected error in another process. ``uncovered`` is the kind, if no rule and no admission policy is about it.
+    ``made`` is what the reply was made of, in this process only.
     """
 
     kind: str
@@ -56,6 +54,7 @@ class Judgement(NamedTuple):
     unread: tuple[ClusterQuestion, ...] = ()
     findings: tuple[tuple[str, str], ...] = ()
     exceptions: tuple[tuple[str], ...] = ()
+    namespace: str = ""
     noted: Noted | None = None
     error: Exception | None = None
     trace: str = ""
@@ -108,12 +107,11 @@ def judge(
         verdict = "denied" if decision.causes else "allowed"
         is_covered = kind != OTHER or (by.native is not None and by.native.concerns(request))
         outcome = verdict if is_covered else "untouched"
-        noted, audit = None, decision.audit
+        line, audit = None, decision.audit
         if outcome == verdict or decision.causes:
             identity = decision_id(request, catalog.digest)
             if is_noted(verdict):
-                codes, about = tuple(map(_code, decision.causes)), (request.namespace, request.name)
-                noted = Noted(call, request.kind.kind, operation, verdict, codes, identity, *about)
+                line = noted(call, request, verdict, decision.causes, identity)
             audit = {**audit, ANNOTATION: identity}
         reply = encode(call, version, request, decision, audit)
         if len(reply) > REPLY_LIMIT:
@@ -126,7 +124,8 @@ def judge(
         findings = _findings(decision)
         exceptions = tuple((by,) for _, action, by in decision.muted if action == EXEMPT)
     uncovered, made = None if is_covered or request.subresource else request.kind, (request, decision)
-    return Judgement(kind, operation, outcome, reply, (), findings, exceptions, noted, uncovered=uncovered, made=made)
+    about = findings, exceptions, request.namespace, line
+    return Judgement(kind, operation, outcome, reply, (), *about, uncovered=uncovered, made=made)
 
 
 def _traced(stage: Stage) -> tuple[Any, Any, Any]:
@@ -192,10 +191,3 @@ def _findings(decision: Decision) -> tuple[tuple[str, str], ...]:
     denied = [(label, "deny") for cause in decision.causes for label in cause.labels]
     warned = [(warning.label, "warn") for warning in decision.warnings]
     return (*denied, *warned, *[(finding.label, action) for finding, action, _ in decision.muted])
-
-
-def _code(cause: Cause) -> str:
-    """A cause without the user's values, which may be secret."""
-    if cause.refusal is not None:
-        return f"policy {cause.refusal.policy}" if cause.refusal.policy else cause.refusal.reason
-    return f"{cause.field} {cause.code or cause.reason}"

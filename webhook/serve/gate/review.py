@@ -18,7 +18,7 @@ from webhook.serve.gate.state import Call, State
 from webhook.serve.http.answers import peer
 from webhook.serve.http.limited import Limited
 from webhook.serve.metrics import Metrics
-from webhook.serve.noted import note
+from webhook.serve.noted import Journal
 from webhook.serve.turns import Caller, user_of
 
 traces = Limited(logging.getLogger("modelgate"), most=10)
@@ -113,15 +113,15 @@ class Review:
         return f"no time left {step}: the caller waits {self._waits:g}s"
 
 
-def record(metrics: Metrics, by: State, call: Call, found: Judgement, seconds: float) -> None:
+def record(metrics: Metrics, journal: Journal, by: State, call: Call, found: Judgement, seconds: float) -> None:
     """Count and log a judgement, and remember the stamp that was written."""
     metrics.requests.add((call, found.kind, found.operation, found.outcome))
     metrics.seconds.add(call, seconds)
     if found.findings:
-        metrics.rules.add(*found.findings)
+        metrics.count_findings(found.findings, found.namespace)
         metrics.exceptions.add(*found.exceptions)
     if found.noted is not None:
-        note(found.noted)
+        journal.note(found.noted)
     if found.trace:
         traces.line(logging.ERROR, "trace", "%s", one_line(found.trace))
     if call == "mutate" and found.made is not None:

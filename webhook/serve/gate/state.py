@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -154,6 +155,16 @@ class State(NamedTuple):
         if self.waiting:
             raise NotReady(f"the {' and '.join(sorted(self.waiting))} are not loaded yet")
         return self.catalog
+
+    def shared_digest(self) -> str:
+        """What clusters of one stage have in common: rules, packs, releases that are set, profile, admission policies,
+        Enforcements and PolicyExceptions in force. Not other settings, installed definitions and namespaces.
+        """
+        rules = self.loaded.rules if self.loaded is not None else ""
+        native = self.policies.digest if self.policies is not None else ""
+        degrees = self.options.degrees.shared_digest if self.options.degrees is not None else ""
+        parts = rules, str(self.options.profile), native, degrees
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
     def definition_names(self) -> tuple[frozenset[str], frozenset[str]]:
         """The names of the definitions of the loaded catalog's kinds, and of others that tell releases apart."""

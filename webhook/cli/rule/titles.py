@@ -1,0 +1,67 @@
+"""What a rule finds, in general words: its message without values, and without what to write instead."""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+from typing import Final
+
+from webhook.catalog import KnownKind
+from webhook.cel.syntax import Call, Comprehension, Const, Expr, ListExpr, parse
+from webhook.policy import Validation
+
+__all__ = ["name_of", "title_of"]
+
+_GAP: Final = "…"
+"""Stands for a value."""
+_GAPS: Final = re.compile(rf"(?:['\"]?{_GAP}['\"]?[\s,]*){{2,}}")
+_REMEDY: Final = re.compile(
+    r"(?:[;:,]|\s-)\s+(?:or\s|and\s)?(?:use|write|remove|set|add|give|name|choose|raise|lower|put|ask|make|take|install)\b.*"
+)
+_WORDS: Final = 8
+"""Words in a name."""
+
+
+def title_of(code: str, known: KnownKind) -> str:
+    """What the rules of a kind with a code find, in general words; else why the first one exists."""
+    rules = [rule for source in known.sources for rule in source.document.spec.rules if rule.code == code]
+    titles = (_title(rule) for rule in rules if isinstance(rule, Validation))
+    return next(filter(None, titles), "") or next((_sentence(rule.docs) for rule in rules), "")
+
+
+def _sentence(docs: str) -> str:
+    """The first sentence; "" if it only refers to another code."""
+    sentence = " ".join(docs.split()).partition(". ")[0].rstrip(".")
+    return "" if sentence.startswith("As ") else sentence
+
+
+def _title(rule: Validation) -> str:
+    """The place of a rule and what it finds there, on one line; "" if it has no words that are the same each time."""
+    text = rule.message if rule.messageExpression is None else _text(parse(rule.messageExpression))
+    general = _GAPS.sub(f"{_GAP} ", " ".join(str(text).split())).partition("; ")[0]
+    general = _REMEDY.sub("", general).strip(" ,:;")
+    if not re.search(r"[a-z]{3}", general):
+        return ""
+    same = takewhile(lambda keys: len({*keys}) == 1, zip(*(place.split(".") for place in rule.places), strict=False))
+    at = ".".join(key for key, *_ in same)
+    return f"{at}: {general}" if at else f"{general[:1].upper()}{general[1:]}"
+
+
+def name_of(title: str) -> str:
+    """The first words of a title as one name, such as ``SpecSourceLocalPathsAreRead``."""
+    return "".join(f"{word[:1].upper()}{word[1:]}" for word in re.findall(r"[A-Za-z0-9]+", title)[:_WORDS])
+
+
+def _text(node: Expr) -> str:
+    """The words of a message expression; of two texts that a condition chooses from, the longer one."""
+    if isinstance(node, Const) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, Call) and node.function == "_+_":
+        return "".join(map(_text, node.args))
+    if isinstance(node, Call) and node.function == "_?_:_":
+        return max(map(_text, node.args[1:]), key=lambda text: (len(text.replace(_GAP, "")), text))
+    if isinstance(node, Call) and node.function == "join" and isinstance(node.target, Comprehension):
+        return _text(node.target.loop_step)  # one text for each item
+    if isinstance(node, ListExpr):
+        return "".join(map(_text, node.elements))
+    return _GAP

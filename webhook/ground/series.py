@@ -1,0 +1,11 @@
+"""Labels of metrics that the gate and the reconciler share."""
+
+from __future__ import annotations
+
+from typing import Final
+
+NAMESPACE: Final = "object_namespace"
+"""The label with the namespace of an object: in Prometheus, ``namespace`` is that of the pod."""
+
+OTHER: Final = "other"
+"""All values of a label that are not named: those beyond its limit, and kinds that nothing covers."""
