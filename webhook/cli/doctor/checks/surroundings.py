@@ -68,7 +68,7 @@ def _loose(spec: Object) -> Object:
 
 
 def _foreign(installation: Installation) -> Iterator[Finding]:
-    """Webhooks of others that fail closed over the pods of the gate, and have nobody to answer."""
+    """Webhooks of others that fail closed over the pods of the gate, and have nothing that answers."""
     for configuration in installation.snapshot.of(*WEBHOOKS):
         if is_ours(configuration):
             continue
