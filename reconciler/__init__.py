@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from reconciler.process import Process, Reach
     from reconciler.say.conditions import NORMALISED, Condition
     from reconciler.say.reports import report
-    from reconciler.say.speaker import Shown
+    from reconciler.say.speaker import OnRequest
     from reconciler.writer import Writer
 
 __all__ = [
@@ -22,9 +22,9 @@ __all__ = [
     "Condition",
     "Health",
     "Lease",
+    "OnRequest",
     "Process",
     "Reach",
-    "Shown",
     "Writer",
     "owned",
     "report",
@@ -37,7 +37,7 @@ _MODULES: Final = {
     **dict.fromkeys(("Process", "Reach"), "process"),
     **dict.fromkeys(("Condition", "NORMALISED"), "say.conditions"),
     "report": "say.reports",
-    "Shown": "say.speaker",
+    "OnRequest": "say.speaker",
     "Writer": "writer",
 }
 """The module of each name, which is loaded when the name is first used."""

@@ -21,7 +21,7 @@ from reconciler.queue import Queue
 from reconciler.resource import Item, kind_of
 from reconciler.say.conditions import Condition, utc_now
 from reconciler.say.events import record
-from reconciler.say.speaker import NEWS, Shown, Speaker, is_erased, said
+from reconciler.say.speaker import NEWS, OnRequest, Speaker, is_erased, said
 from reconciler.say.status import whole_status, write_conditions, write_status
 from reconciler.seen import Index, Read, Seen, essence, reads_of
 from reconciler.writer import Writer
@@ -71,7 +71,7 @@ class Loop:
         holds: Callable[[APIResource], bool] = lambda _: True,
         now: Callable[[], datetime] = utc_now,
         clock: Callable[[], float] = time.monotonic,
-        shown: Shown = Shown(),  # noqa: B008 - frozen
+        on_request: OnRequest = OnRequest(),  # noqa: B008 - frozen
     ) -> None:
         self._api = api
         self._view = view
@@ -82,12 +82,12 @@ class Loop:
         self._dependents: Index[Read] = Index()
         self._children = Children(api, view)
         self._healer = Healer(api, Pace(RESTAMPS, RESTAMPS, clock))
-        self._speaker = Speaker(api, view, self._children, now, Pace(NEWS, 5 * NEWS, clock), shown.passing)
+        self._speaker = Speaker(api, view, self._children, now, Pace(NEWS, 5 * NEWS, clock), on_request.passing)
         self._known: dict[Item, Known] = {}
         self._absent: set[Kind] = set()  # of children that could not be made
         self.guard = Guard(now, clock)
         self.queue: Queue[Item] = Queue(clock, lambda item: item.key.namespace)
-        self.metrics = Metrics(self.queue, self.guard, self._known, shown.namespaces)
+        self.metrics = Metrics(self.queue, self.guard, self._known, on_request.namespaces)
 
     def use(self, rules: Ruling) -> None:
         """Judge by these rules from now on, and every object again if they differ."""

@@ -16,7 +16,7 @@ from reconciler.known import Known
 from reconciler.projection import Gauge
 from reconciler.queue import Queue
 from reconciler.resource import Item
-from webhook.ground.series import NAMESPACE, OTHER
+from webhook.ground import NAMESPACE, OTHER
 
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # as in the gate
 
@@ -69,7 +69,7 @@ class Metrics(Collector):
 
     def _objects(self, all_known: list[tuple[Item, Known]]) -> GaugeMetricFamily:
         """Objects by verdict and, on request, by the namespaces with the most objects that are refused."""
-        verdicts = [(item, known.said) for item, known in all_known if known.said is not None]
+        verdicts = [(item, state.said) for item, state in all_known if state.said is not None]
         labels = ["group", "kind", "verdict"]
         if not self._namespaces:
             counts = Counter((*item.kind, verdict.reason) for item, verdict in verdicts)

@@ -17,7 +17,7 @@ from reconciler.projection import Controller
 from reconciler.resource import kind_of
 from reconciler.say import reports
 from reconciler.say.exceptions import Exceptions
-from reconciler.say.speaker import Shown
+from reconciler.say.speaker import OnRequest
 from reconciler.writer import Writer
 from webhook.cluster import APIResource, FollowedDefinitions, FollowedPolicies, Following, Key, Listener, join
 from webhook.cluster.live import LiveView
@@ -74,7 +74,7 @@ class Process:
         reload: Reload = lambda rules: rules,
         clock: Callable[[], float] = time.monotonic,
         reach: Reach = EVERYWHERE,
-        shown: Shown = Shown(),  # noqa: B008 - frozen
+        on_request: OnRequest = OnRequest(),  # noqa: B008 - frozen
     ) -> None:
         self._lease = lease
         self._workers = workers
@@ -88,7 +88,7 @@ class Process:
         self._followed = _followed(rules, controllers, self._changed, self._definitions.silence)
         self._view = LiveView(api, self._followed, clock=clock, namespaces=reach.namespaces)
         by_kind = {kind_of(each.resource): each for each in controllers}
-        self._loop = Loop(api, self._view, rules, by_kind, reach.holds, shown=shown)
+        self._loop = Loop(api, self._view, rules, by_kind, reach.holds, on_request=on_request)
         api.written = lambda verb, resource: self._loop.metrics.writes.labels(verb, resource).inc()
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []

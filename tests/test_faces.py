@@ -77,7 +77,6 @@ FACES: dict[str, dict[str, str]] = {
         "webhook.ground.fieldpath": "paths of fields, which every package prints",
         "webhook.ground.frames": "room for the frames of a thread, which every process needs",
         "webhook.ground.later": "names that a package loads when they are first used",
-        "webhook.ground.series": "labels of metrics that gate and reconciler share",
     },
     "webhook.kubernetes": {},
     "webhook.library": {

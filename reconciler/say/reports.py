@@ -73,8 +73,8 @@ def report(
         return None
     applied = rules.applied(obj)
     results = [*_results(verdict, condition, applied.operator, rules.because(obj))]
-    counts = Counter(each["result"] for each in results)
-    counts["pass"] += len(applied.codes - {each["rule"] for each in results})
+    counts = Counter(result["result"] for result in results)
+    counts["pass"] += len(applied.codes - {result["rule"] for result in results})
     if not results:
         results = [_result("all", "pass", "info", f"{counts['pass']} rules are met", {}, applied.operator)]
     elif verdict.chosen:
@@ -85,16 +85,16 @@ def report(
         "kind": resource.kind,
         "metadata": {"name": name_of(obj)},
         "scope": reference(obj),
-        "summary": {each: counts[each] for each in _OUTCOMES},
+        "summary": {outcome: counts[outcome] for outcome in _OUTCOMES},
         "results": _dated(results, (before or {}).get("results") or (), at),
     }
 
 
 def _dated(results: list[dict[str, Any]], before: Iterable[dict[str, Any]], at: datetime) -> list[dict[str, Any]]:
     """The results with the times at which they were first found (metav1.Timestamp)."""
-    times = {_identity(each): each["timestamp"] for each in before if each.get("timestamp")}
+    times = {_identity(result): result["timestamp"] for result in before if result.get("timestamp")}
     now = {"seconds": int(at.timestamp()), "nanos": 0}
-    return [{**each, "timestamp": times.get(_identity(each), now)} for each in results]
+    return [{**result, "timestamp": times.get(_identity(result), now)} for result in results]
 
 
 def _identity(result: dict[str, Any]) -> tuple[Any, ...]:

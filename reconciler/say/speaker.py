@@ -27,7 +27,7 @@ NEWS: Final = 20.0
 """A second, after a burst of five seconds' worth: one new rule may refuse thousands of objects."""
 
 
-class Shown(NamedTuple):
+class OnRequest(NamedTuple):
     """What is shown on request only: Reports about objects without findings, and so many ``namespaces`` of objects in
     the metrics.
     """

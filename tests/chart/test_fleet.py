@@ -9,6 +9,7 @@ import yaml
 
 from tests.chart.helm import CHART, NAMESPACE, ROOT, documents, run
 from tests.cli.test_references import an_object, pack_at
+from webhook.cli.pack.oci import LAYER
 
 EXAMPLES = ROOT / "docs" / "fleet"
 DIGEST = "sha256:" + "1" * 64
@@ -45,6 +46,7 @@ def test_flux_renders_a_stage_of_two_variables(tmp_path):
     stage = body.replace("${stage}", "canary").replace("${digest}", DIGEST)
     source, objects, release = yaml.safe_load_all(stage)
     assert source["spec"]["ref"] == {"digest": DIGEST}
+    assert source["spec"]["layerSelector"]["mediaType"] == LAYER  # as `modelgate pack build` writes it
     assert objects["spec"]["sourceRef"] == {"kind": source["kind"], "name": source["metadata"]["name"]}
     check(tmp_path, release["spec"]["values"], "canary")
 

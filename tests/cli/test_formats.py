@@ -183,7 +183,7 @@ def test_gitlab_gets_issues_with_different_fingerprints(tree: Path, capsys: Capt
     assert all(isinstance(each["location"]["lines"]["begin"], int) for each in issues)
 
 
-def test_markdown_has_the_findings_and_nothing_of_theirs_is_a_link_or_a_mention(
+def test_markdown_has_the_findings_and_no_link_or_mention_of_a_manifest(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -134,9 +134,16 @@ def report_of(kubectl, name):
         if each["scope"]["name"] == name:
             for result in each["results"]:
                 if result["rule"] == "LK223":
+                    assert (result["policy"], result["category"]) == ("LK223", "LLMKube")
+                    assert result["timestamp"]["seconds"] > 0
+                    assert each["summary"]["pass"] > 0
                     named = result.get("properties", {})
                     return result["result"], named.get("exception") or named.get("enforcement")
     return None
+
+
+def fleet_digests(metrics):
+    return {name for name in metrics if name.startswith("modelgate_fleet_info")}
 
 
 def soon(seconds):
@@ -182,6 +189,7 @@ def test_a_day_in_a_cluster(plane, gate, team, running, client, tmp_path):
     assert after['modelgate_findings_total{action="audit",code="LK223"}'] >= 1
     assert after['modelgate_policies_in_force{kind="Enforcement"}'] == 3
     assert after["modelgate_policies_refused"] == 0
+    assert fleet_digests(after).isdisjoint(fleet_digests(before))
     assert sum(each for name, each in after.items() if 'outcome="unavailable"' in name) == sum(
         each for name, each in before.items() if 'outcome="unavailable"' in name
     )

@@ -16,6 +16,7 @@ from tests.e2e.given import GivenCluster
 from tests.e2e.machine import require_debian
 from tests.e2e.programs import modelgate
 from tests.e2e.release import GATES, installed
+from tests.files import written
 from tests.shared import ROOT
 
 PORT = 5000
@@ -25,6 +26,16 @@ version: 0.1
 storage: {filesystem: {rootdirectory: %s}}
 http: {addr: "%s"}
 """
+RULE = {"apiGroups": ["ome.io"], "apiVersions": ["*"], "resources": ["*"], "operations": ["CREATE"]}
+POLICY = {
+    "apiVersion": "admissionregistration.k8s.io/v1",
+    "kind": "ValidatingAdmissionPolicy",
+    "metadata": {"name": "owned"},
+    "spec": {
+        "matchConstraints": {"resourceRules": [RULE]},
+        "validations": [{"expression": "has(object.metadata.labels)"}],
+    },
+}
 PUSH = Path(__file__).with_name("push.py")
 
 
@@ -38,12 +49,14 @@ def answers(node) -> bool:
 
 @pytest.fixture
 def reference(node, tmp_path):
-    """The pack `gateway-inference` in a registry, by its digest."""
+    """The pack `gateway-inference` and an admission policy in a registry, as one image by its digest."""
     if isinstance(node, GivenCluster):
         pytest.skip("needs a registry in the network of the node")
     require_debian("/usr/bin/docker-registry")
     archive = tmp_path / "pack.tar"
-    built = [*modelgate("pack", "build"), str(ROOT / "packs" / "gateway-inference"), "--output", str(archive)]
+    beside = written(tmp_path / "admission-policies", {"policy.yaml": json.dumps(POLICY)})
+    pack = str(ROOT / "packs" / "gateway-inference")
+    built = [*modelgate("pack", "build"), pack, "--beside", str(beside), "--output", str(archive)]
     told = subprocess.run(built, capture_output=True, text=True, check=True).stdout
     (tmp_path / "registry.yml").write_text(CONFIGURATION % (tmp_path / "registry", REGISTRY))
     node.processes.start("registry", "/usr/bin/docker-registry", "serve", str(tmp_path / "registry.yml"))
@@ -57,11 +70,16 @@ def reference(node, tmp_path):
 def test_a_pack_in_a_registry_is_mounted_by_its_digest(node, image, reference):
     name, digest = reference
     install_crds(node.kubectl)
-    values = {"volume": {"image": {"reference": name}}, "kinds": [], "reads": []}
-    with installed(node, image, f"--set-json=packs={json.dumps(values)}") as release:
+    values = {"volume": {"image": {"reference": name}}, "path": "packs", "kinds": [], "reads": []}
+    flags = (f"--set-json=packs={json.dumps(values)}", "--set=policies.path=admission-policies")
+    fleet = ("--set=fleet.stage=canary", f"--set=fleet.artefact={name.partition('@')[2]}")
+    with installed(node, image, *flags, *fleet) as release:
         (pod, *_) = release.json("get", "pods", GATES)["items"]
         (container,) = [each for each in pod["spec"]["containers"] if each["name"] == "gate"]
         (port,) = [each["containerPort"] for each in container["ports"] if each["name"] == "health"]
         path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}:{port}/proxy"
-        assert f"pack gateway-inference {digest}\n" in release("get", "--raw", f"{path}/readyz")
+        ready = release("get", "--raw", f"{path}/readyz")
+        assert f"pack gateway-inference {digest}\n" in ready
+        assert "admission policies " in ready
+        assert re.search(rf"^fleet \w{{16}} canary {name.partition('@')[2]}$", ready, re.MULTILINE)
         assert f'packs="gateway-inference:{digest}"' in release("get", "--raw", f"{path}/metrics")

@@ -5,6 +5,8 @@ import logging
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from tests.serve.test_app import a_review
@@ -14,7 +16,7 @@ from webhook.cli.logs import JsonFormatter
 from webhook.serve.app import application
 from webhook.serve.gate import Gate, judgement
 from webhook.serve.http.answers import Answers
-from webhook.serve.noted import FINDINGS, Journal, Noted, noted
+from webhook.serve.noted import FINDINGS, USERS, Journal, Noted, noted
 
 MODEL = {"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "Model", "metadata": {"name": "m", "namespace": "n"}}
 KIND = {"group": "inference.llmkube.dev", "version": "v1alpha1", "kind": "Model"}
@@ -85,6 +87,35 @@ def test_a_line_has_some_findings_of_an_object_with_thousands() -> None:
     line = noted("validate", request, "denied", causes, "0" * 16)
     assert len(line.causes) == FINDINGS
     assert line.user == ""
+
+
+@given(user=st.text(), name=st.text(), field=st.text())
+def test_what_users_choose_is_one_line_of_text_and_of_json(user: str, name: str, field: str) -> None:
+    handler, log = Kept(), logging.getLogger("modelgate")
+    log.setLevel("INFO")
+    log.addHandler(handler)
+    try:
+        for users in USERS:
+            Journal(users).note(
+                Noted("validate", "Model", "CREATE", "denied", (("LK101", field),), "0", name, name, user)
+            )
+    finally:
+        log.removeHandler(handler)
+    assert len(handler.records) == len(USERS)
+    for record in handler.records:
+        assert not {"\n", "\r", "\x1b", "\u2028"} & {*record.getMessage()}
+        assert json.loads(JsonFormatter().format(record))["code"] == "LK101"
+
+
+class Kept(logging.Handler):
+    """Keeps the records."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
 
 
 def test_a_traceback_is_one_line_of_json() -> None:

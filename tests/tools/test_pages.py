@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.cli.test_references import pack_at
 from tests.cli.trees import GOOD, RUNTIMES
 from tests.definitions import definition_files
+from tests.enforcement.policies import enforcement
 from tests.shared import ROOT
 from webhook.cli import COMMANDS
 from webhook.cli import main as modelgate
@@ -85,9 +87,12 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "cluster/runtimes.yaml": RUNTIMES,
         "cluster.yaml": RUNTIMES,
         "mine/policy.yaml": POLICY,
+        "fleet/admission-policies/policy.yaml": POLICY,
+        "fleet/enforcement/everywhere.yaml": yaml.safe_dump(enforcement("everywhere", action="audit")),
     }.items():
-        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
+    pack_at(root / "fleet" / "packs")
     (root / "crds").mkdir()
     shutil.copy(definition_files()[0], root / "crds")
     for name in ("policies", "packs"):

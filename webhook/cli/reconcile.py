@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reconciler import CALL_TIMEOUT, Health, Lease, Process, Reach, Shown, Writer, audit
+from reconciler import CALL_TIMEOUT, Health, Lease, OnRequest, Process, Reach, Writer, audit
 from reconciler.audit import Ruling
 from reconciler.projections import choices as projected
 from webhook.admission.errors import LoadError
@@ -123,8 +123,10 @@ def _process(options: argparse.Namespace) -> Process:
     api, reload = Writer(connect(options.kubeconfig)), partial(_reloaded, watched)
     only, controllers = options.only_namespaces, projected.controllers(options, settings, api)
     reach = Reach(only, whole=not only or options.cluster_objects)
-    shown = Shown(options.reports == "all", options.metrics_namespaces)
-    return Process(api, rules, controllers, _lease(options), options.workers, reload, reach=reach, shown=shown)
+    on_request = OnRequest(options.reports == "all", options.metrics_namespaces)
+    return Process(
+        api, rules, controllers, _lease(options), options.workers, reload, reach=reach, on_request=on_request
+    )
 
 
 def _packs() -> list[Path]:

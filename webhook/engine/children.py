@@ -19,7 +19,7 @@ from webhook.cel import BudgetExceeded, CelError
 from webhook.cluster import ClusterView, Kind, NotedView, Notes
 from webhook.engine.findings import MAX_FINDINGS, Findings, findings_of_faults
 from webhook.engine.options import Options
-from webhook.engine.pods.findings import POD_CODES, WARNED, Judged
+from webhook.engine.pods.findings import POD_CODES, WARNED, JudgedParts
 from webhook.engine.pods.whole import REFUSED
 from webhook.engine.review import ObjectReview, Subject, review_of
 from webhook.engine.seen import RIGHT, Judgements, json_of, nameless
@@ -102,7 +102,7 @@ class Children(NamedTuple):
     """What is found of the children of an object, and the parts of it that are judged in them."""
 
     findings: Findings
-    judged: Judged | None
+    judged: JudgedParts | None
 
 
 def child_findings(subject: Subject, of_rules: Findings, rest: bytes) -> Children | None:
@@ -212,7 +212,7 @@ def _facts_of(rules: tuple[ChildRule, ...]) -> tuple[str, ...]:
 class _Judge:
     """Judges the children of one state of an object. ``judged`` are its parts that are in them, once that is known."""
 
-    judged: Judged | None = None
+    judged: JudgedParts | None = None
 
     def __init__(self, review: ObjectReview, obj: dict[str, Any], old: dict[str, Any] | None) -> None:
         self._review, self._obj, self._old = review, obj, old
@@ -253,7 +253,7 @@ class _Judge:
         except BudgetExceeded as error:
             text = f"what becomes of it is not known: its children take too long to describe ({error})"
             return (ChildFault(FAILED, "", "FieldValueInvalid", text),)
-        self.judged = Judged(frozenset(self._paths))
+        self.judged = JudgedParts(frozenset(self._paths))
         key = of_any_name if is_plain and not faults and not self._reading.notes.names(name) else own
         JUDGED.add(key, self._reading.notes, (faults, self.judged), *same)
         return faults

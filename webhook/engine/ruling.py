@@ -122,20 +122,20 @@ class Ruling:
 
     def applied(self, obj: Mapping[str, Any]) -> Applied:
         """The rules that a stored object is judged by; without those that an Enforcement turns off for it."""
-        known = self.kind_of(obj)
-        if known is None:
+        kind = self.kind_of(obj)
+        if kind is None:
             return Applied("", frozenset())
         options, metadata = self.options, obj["metadata"]
         off: set[str] = set()
         if options.degrees:
-            place = options.degrees.place(known.api, known.gvk.kind, metadata.get("namespace", ""), metadata["name"])
-            off = {rule.code for rule in known.policy.validations if _is_off(place.policy(rule.code))}
+            place = options.degrees.place(kind.api, kind.gvk.kind, metadata.get("namespace", ""), metadata["name"])
+            off = {rule.code for rule in kind.policy.validations if _is_off(place.policy(rule.code))}
         codes = frozenset(
             rule.code
-            for rule in known.policy.validations
+            for rule in kind.policy.validations
             if rule.code not in off and not rule.transition and (options.references or not rule.referential)
         )
-        return Applied(known.in_force.operator or known.api, codes)
+        return Applied(kind.in_force.operator or kind.api, codes)
 
     def because(self, obj: Mapping[str, Any]) -> Mapping[str, str]:
         """Why each rule of the object's kind exists, by code."""

@@ -39,7 +39,7 @@ _SAYS_WHAT_TO_DO: Final = re.compile(
 _OTHERWISE: Final = {
     "FieldValueRequired": "set {field}",
     "FieldValueForbidden": "remove {field}",
-    "FieldValueDuplicate": "use another one, or remove it",
+    "FieldValueDuplicate": "use another one, or remove one of the two",
     "FieldValueNotFound": "use a name that the pod has, or add it",
     "FieldValueNotSupported": "use another value",
     "FieldValueTooMany": "remove some",

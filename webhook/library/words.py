@@ -66,7 +66,7 @@ def words_of_errors() -> Iterator[None]:
     try:
         yield
     except LoadError as error:
-        raise type(error)([_problem(each) for each in error.problems]) from None
+        raise type(error)([_problem(problem) for problem in error.problems]) from None
 
 
 def _problem(problem: Problem) -> Problem:

@@ -14,7 +14,7 @@ from lsprotocol import types
 from webhook.library.explained import explained
 from webhook.lsp.workspace import Workspace
 
-__all__ = ["CHILDREN", "EXPLAIN", "Shelf", "Shown", "showing_actions", "shown"]
+__all__ = ["CHILDREN", "EXPLAIN", "Shelf", "ShownFile", "showing_actions", "shown"]
 
 CHILDREN: Final = "modelgate.children"
 EXPLAIN: Final = "modelgate.explain"
@@ -26,7 +26,7 @@ _TITLES: Final = {
 _STRANGE: Final = re.compile(r"[^A-Za-z0-9.-]+")
 
 
-class Shown(NamedTuple):
+class ShownFile(NamedTuple):
     """A file of this server; a page is for a browser."""
 
     path: Path
@@ -63,7 +63,7 @@ class Shelf:
             rmtree(self._folder, ignore_errors=True)
 
 
-def shown(command: str, source: str, index: int, workspace: Workspace, shelf: Shelf) -> Shown | None:
+def shown(command: str, source: str, index: int, workspace: Workspace, shelf: Shelf) -> ShownFile | None:
     """The file that a command makes; None if there is no such object now."""
     file = workspace.files.get(source)
     if file is None or not 0 <= index < len(file.documents) or not workspace.verdicts(source)[index].checked:
@@ -71,8 +71,8 @@ def shown(command: str, source: str, index: int, workspace: Workspace, shelf: Sh
     review = workspace.reviews(source)[index]
     stem = _STRANGE.sub("-", review.title)[:80]
     if command == CHILDREN:
-        return Shown(shelf.put(f"{stem}.children.yaml", workspace.desk.children(review)), is_page=False)
+        return ShownFile(shelf.put(f"{stem}.children.yaml", workspace.desk.children(review)), is_page=False)
     ruling = workspace.ruling(review.document)
     view = workspace.view(review.document)
     explanation = explained(review, view, ruling.options.settings, ruling.catalog)
-    return Shown(shelf.put(f"{stem}.html", workspace.desk.explanation(review, explanation)), is_page=True)
+    return ShownFile(shelf.put(f"{stem}.html", workspace.desk.explanation(review, explanation)), is_page=True)

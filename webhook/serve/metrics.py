@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
 from webhook.cluster.view import Freshness
-from webhook.ground.series import NAMESPACE, OTHER
+from webhook.ground import NAMESPACE, OTHER
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each counter, which nothing reads
 
@@ -28,7 +28,7 @@ NOTES: Final = 256
 """Notes to sum up together, which takes up to 40 µs."""
 
 
-class Names:
+class LabelValues:
     """The values of a label: the first ``most`` that are asked for, and :data:`OTHER` for all that follow."""
 
     def __init__(self, most: int) -> None:
@@ -148,7 +148,7 @@ class Metrics:
     """
 
     def __init__(self, namespaces: int = 0) -> None:
-        self._namespaces = Names(namespaces) if namespaces else None
+        self._namespaces = LabelValues(namespaces) if namespaces else None
         self.registry = CollectorRegistry()
         self.requests = Counts(
             "modelgate_requests",

@@ -103,7 +103,7 @@ class Journal:
         fields = {**noted._asdict(), **named, **(findings[0] if findings else {}), "findings": findings}
         del fields["causes"]
         text = f"{noted.outcome} %s %s %s: %s (decision %s)"
-        codes = ", ".join(f"{each['field']} {each['code']}".strip() for each in findings)
-        told = (noted.operation, noted.kind, name, codes, noted.decision)
+        codes = ", ".join(f"{finding['field']} {finding['code']}".strip() for finding in findings)
+        words = (noted.operation, noted.kind, name, codes, noted.decision)
         extra = {"fields": {**fields, "peer": address()}}
-        self._limited.line(_LEVELS[noted.outcome], noted.outcome, text, *told, extra=extra)
+        self._limited.line(_LEVELS[noted.outcome], noted.outcome, text, *words, extra=extra)

@@ -50,6 +50,14 @@ def add_parser(commands: Commands) -> None:
         "/readyz and in the metric modelgate_catalog_info.",
     )
     build.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="folders of APIs, or of one")
+    build.add_argument(
+        "--beside",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="DIR",
+        help="other policies for the same image, such as enforcement; the APIs are then in packs; repeatable",
+    )
     build.add_argument("--output", "-o", type=Path, required=True, metavar="FILE", help="the archive to write")
     build.add_argument("--tag", default="latest", metavar="TAG", help="the name in the layout (default latest)")
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from webhook import catalog
 from webhook.admission.errors import CatalogError, Problem
-from webhook.catalog import Pack, built_in
+from webhook.catalog import built_in
 from webhook.cli import GOOD
 from webhook.cli.output import say
 from webhook.cli.pack.oci import image_manifest, tarball, write_layout
@@ -27,25 +27,43 @@ def run(options: argparse.Namespace) -> int:
     """Exit code 0; 2 if a folder cannot be loaded, or has what must not travel: a link, a device."""
     loaded = catalog.load(packs=options.folders)
     packs = {api: pack for api, pack in sorted(loaded.packs.items()) if api not in built_in()}
-    files = {name: content for pack in packs.values() for name, content in _files(pack)}
+    within = "packs/" if options.beside else ""
+    files = {f"{within}{name}": content for pack in packs.values() for name, content in _files(Path(str(pack.folder)))}
+    files.update(_beside([folder.resolve() for folder in options.beside]))
     annotations = {f"{_ANNOTATION}{api}": loaded.added[api] for api in packs}
-    layer = tarball(files)
-    config, manifest = image_manifest(layer, annotations)
+    layer, config, manifest = image_manifest(tarball(files), annotations)
     digest = write_layout((config, layer), manifest, options.tag, options.output)
     for api in packs:
-        own = [content for name, content in files.items() if name.startswith(f"{api}/")]
+        own = [content for name, content in files.items() if name.startswith(f"{within}{api}/")]
         say(f"pack {api} {loaded.added[api]}: {len(own)} files, {sum(map(len, own)):,} bytes")
     say(f"{options.output}: {digest}")
     return GOOD
 
 
-def _files(pack: Pack) -> Iterator[tuple[str, bytes]]:
-    """The names, which begin with that of the pack, and contents of the files of a pack.
+def _beside(folders: list[Path]) -> dict[str, bytes]:
+    """The files of further folders, each of which keeps its name.
+
+    Raises:
+        CatalogError: a folder has no file, or the name of another one.
+    """
+    files = dict[str, bytes]()
+    names = ["packs", *(folder.name for folder in folders)]
+    for folder in folders:
+        content = dict(_files(folder))
+        if not content or names.count(folder.name) > 1:
+            reason = f"{folder.name} is a folder of the image already: rename it" if content else "has no YAML or JSON"
+            raise CatalogError([Problem(str(folder), "", reason)])
+        files.update(content)
+    return files
+
+
+def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """The names, which begin with that of the folder, and contents of the files of a folder.
 
     Raises:
         CatalogError: with every entry that is not a file or a folder, or is too large.
     """
-    folder, problems = Path(str(pack.folder)), list[Problem]()
+    problems = list[Problem]()
     for path in sorted(folder.rglob("*")):
         state, inside = path.lstat(), path.relative_to(folder)
         if any(part.startswith(".") for part in inside.parts) or stat.S_ISDIR(state.st_mode):
@@ -55,6 +73,6 @@ def _files(pack: Pack) -> Iterator[tuple[str, bytes]]:
         elif state.st_size > LARGEST:
             problems.append(Problem(str(path), "", f"has {state.st_size:,} bytes; {LARGEST:,} are the most"))
         elif path.name.endswith(_SUFFIXES) and not problems:
-            yield f"{pack.folder.name}/{inside.as_posix()}", content_of(path)
+            yield f"{folder.name}/{inside.as_posix()}", content_of(path)
     if problems:
         raise CatalogError(problems)

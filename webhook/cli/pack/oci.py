@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
 import tarfile
+import zlib
 from collections.abc import Iterable, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["LAYER", "MANIFEST", "descriptor", "encoded", "image_manifest", "tarball", "write_layout"]
+__all__ = ["LAYER", "MANIFEST", "descriptor", "encoded", "gzipped", "image_manifest", "tarball", "write_layout"]
 
 MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
-LAYER: Final = "application/vnd.oci.image.layer.v1.tar"
+LAYER: Final = "application/vnd.oci.image.layer.v1.tar+gzip"
+"""The one sort of layer that Flux extracts, too."""
 _CONFIG: Final = "application/vnd.oci.image.config.v1+json"
+_BLOCK: Final = 0xFFFF
 
 
 def tarball(files: Mapping[str, bytes]) -> bytes:
@@ -28,10 +32,20 @@ def tarball(files: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def image_manifest(layer: bytes, annotations: Mapping[str, str]) -> tuple[bytes, bytes]:
-    """The configuration and the manifest of an image of one layer, which a pod can mount as a volume."""
+def gzipped(content: bytes) -> bytes:
+    """A gzip of stored blocks (RFC 1951, 3.2.4): compressed bytes would depend on the version of the library."""
+    parts = [b"\x1f\x8b\x08\0\0\0\0\0\0\xff"]
+    for start in range(0, len(content) or 1, _BLOCK):
+        block = content[start : start + _BLOCK]
+        parts += struct.pack("<BHH", start + _BLOCK >= len(content), len(block), len(block) ^ _BLOCK), block
+    return b"".join([*parts, struct.pack("<II", zlib.crc32(content), len(content) & 0xFFFFFFFF)])
+
+
+def image_manifest(content: bytes, annotations: Mapping[str, str]) -> tuple[bytes, bytes, bytes]:
+    """The layer, the configuration and the manifest of an image of one tar, which a pod can mount as a volume."""
+    layer = gzipped(content)
     # A platform is required. No program reads that of an image that is not in an index.
-    rootfs = {"type": "layers", "diff_ids": [descriptor(LAYER, layer)["digest"]]}
+    rootfs = {"type": "layers", "diff_ids": [descriptor(LAYER, content)["digest"]]}
     config = encoded({"architecture": "amd64", "os": "linux", "config": {}, "rootfs": rootfs})
     manifest = {
         "schemaVersion": 2,
@@ -40,7 +54,7 @@ def image_manifest(layer: bytes, annotations: Mapping[str, str]) -> tuple[bytes,
         "layers": [descriptor(LAYER, layer)],
         "annotations": dict(annotations),
     }
-    return config, encoded(manifest)
+    return layer, config, encoded(manifest)
 
 
 def write_layout(blobs: Iterable[bytes], manifest: bytes, tag: str, target: Path) -> str:

@@ -111,14 +111,18 @@ class Report:
 
     def judgements(self) -> Iterator[Problem]:
         """By which release objects are judged: one that is pinned, with its place, or the documented one, and how to
-        name another.
+        name another. The documented ones of several APIs are one sentence.
         """
+        documented = [basis.release for basis in self.ordered_bases if basis.by == "documented"]
+        if len(documented) > 1:
+            how = "for another release, --release API=RELEASE, or --crds with its definitions"
+            yield Problem("", "", f"judged as of {', '.join(documented)}: {how}")
         for basis in self.ordered_bases:
             number = self.bases[basis]
             count = f": {number} {'object' if number == 1 else 'objects'}" if basis.api in self.split else ""
             if basis.by == "pin":
                 yield Problem(basis.places[0], "", f"judged as of {basis}{count}")
-            elif basis.by == "documented":
+            elif documented == [basis.release]:
                 how = f"for another release, --release {basis.api}=RELEASE, or --crds with its definitions"
                 yield Problem("", "", f"judged as of {basis.release}{count}: {how}")
             elif basis.by == "shape":

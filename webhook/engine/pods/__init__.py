@@ -1,5 +1,5 @@
 """What Kubernetes says of the pods in an object."""
 
-from webhook.engine.pods.findings import POD_CODES, Judged, pod_findings
+from webhook.engine.pods.findings import POD_CODES, JudgedParts, pod_findings
 
-__all__ = ["POD_CODES", "Judged", "pod_findings"]
+__all__ = ["POD_CODES", "JudgedParts", "pod_findings"]

@@ -27,7 +27,7 @@ POD_CODES: Final = (REFUSED, WARNED)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class JudgedParts:
     """The ``paths`` of the parts of one object that are judged in its children; ``*`` is any key.
 
     One that ends with "" is of this node alone. The value itself stands for the object: an equal one has the same.
@@ -45,7 +45,7 @@ _OF_OBJECT: Final = (b"its parts",)
 _LAST_INDEX: Final = re.compile(r"\[[0-9]+\]\Z")
 
 
-def pod_findings(subject: Subject, judged: Judged | None = None) -> Findings | None:
+def pod_findings(subject: Subject, judged: JudgedParts | None = None) -> Findings | None:
     """Findings about the pods of an object, :data:`MAX_FINDINGS` of each sort; None without pods.
 
     The ``judged`` parts are left out; None if the object has no children.
@@ -73,7 +73,7 @@ def pod_findings(subject: Subject, judged: Judged | None = None) -> Findings | N
     return findings
 
 
-def _remembered(review: ObjectReview, place: Place, obj: dict[str, Any], judged: Judged | None) -> _Said:
+def _remembered(review: ObjectReview, place: Place, obj: dict[str, Any], judged: JudgedParts | None) -> _Said:
     """What Kubernetes says of the parts of an object. One whose parts were right is not judged again."""
     if judged is None:
         written = parts(place, obj)
@@ -88,7 +88,7 @@ def _remembered(review: ObjectReview, place: Place, obj: dict[str, Any], judged:
     return faults, warnings
 
 
-def _judged(review: ObjectReview, place: Place, obj: dict[str, Any], judged: Judged | None) -> _Said:
+def _judged(review: ObjectReview, place: Place, obj: dict[str, Any], judged: JudgedParts | None) -> _Said:
     """What Kubernetes refuses, and what it warns of. After :data:`MAX_FINDINGS` it is not asked further."""
     faults: list[PodFault] = []
     warnings: list[tuple[str, str]] = []
@@ -102,7 +102,7 @@ def _judged(review: ObjectReview, place: Place, obj: dict[str, Any], judged: Jud
     return faults, warnings
 
 
-def _left(place: Place, obj: dict[str, Any], judged: Judged | None) -> Iterator[Spot]:
+def _left(place: Place, obj: dict[str, Any], judged: JudgedParts | None) -> Iterator[Spot]:
     """The parts of pods of an object that are not judged otherwise."""
     paths = () if judged is None else judged.paths
     for spot in spots(place, obj):

@@ -34,6 +34,8 @@ SHORT: Final = 168
 """Characters of Modelgate's own message: with what to do, a finding has at most 250."""
 NAME: Final = 32
 """Characters of the name of a model or a format in it."""
+RUNTIME: Final = 20
+"""Characters of the name of the nearest runtime in it, where all of it is too long."""
 CAUSE: Final = 72
 """Characters of one reason in it."""
 REASON: Final = 200
@@ -87,9 +89,14 @@ def _in_short(head: str, near: Sequence[_Near], count: int) -> str:
     """The reasons against the nearest of ``count`` runtimes within :data:`SHORT`, at least one, and how many more."""
     if not near:
         return head
-    text = f"{head} among {count}: {near[0].listed}" if count > 1 else f"{head}: {near[0].listed}"
     room = SHORT if len(near) == 1 else SHORT - len("; and 999 more")
-    text = cut_middle(text, room)
+    text = f"{head} among {count}" if count > 1 else head
+    name, sign, reason = near[0].listed.partition(" (")
+    left = room - len(text) - len(": ") - len(sign)
+    if len(name) + len(reason) > left:  # the name of a runtime has less to say than the reason
+        name = cut_middle(name, min(RUNTIME, left // 2))
+        reason = cut_middle(reason, left - len(name) - len(" …"))
+    text += f": {name}{sign}{reason}"
     for number, line in enumerate([each.listed for each in near[1:]], 1):
         if len(text) + len("; ") + len(line) > room:
             return f"{text}; and {len(near) - number} more"

@@ -13,7 +13,7 @@ from webhook.admission.errors import Fault, ModelgateError, NotReady, RequestErr
 from webhook.catalog import Catalog
 from webhook.cluster import ClusterAnswer, ClusterQuestion, RequestView
 from webhook.engine import EXEMPT, Options
-from webhook.ground.series import OTHER
+from webhook.ground import OTHER
 from webhook.serve.gate.state import Call, Stage, State
 from webhook.serve.noted import ANNOTATION, Noted, decision_id, is_noted, noted
 
