@@ -9,12 +9,14 @@
     store       where the state lives: a directory, or a Secret of the cluster
     publish     the CA bundle in the webhook configurations, written and read back
     keeper      one look of one replica at all of these
-    restore     a webhook configuration that was deleted, as the chart has it
+    restore     a webhook configuration that was deleted or changed, as the chart has it
+    compare     how one differs from that, field by field, and who changed it
     status      what a look found, as a file for the server
     report      faults and changes, said once, as a line and an Event
     token       a token of another ServiceAccount, for a container that may do less
     files       several files replaced as one
     api         the few REST calls to the API server; the only import of the ``kubernetes`` client
+    follow      the same, remembering what watches say has not changed
 
 Imports no other package of Modelgate: the server reads files, and does not know who wrote them.
 """
@@ -27,26 +29,31 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from certs.api import Api
+    from certs.compare import ChangedField, differences, sentence
     from certs.errors import CertsError, ClockError, PublishError
+    from certs.follow import FollowingApi
     from certs.keeper import Keeper, Look
     from certs.lifetimes import BACKDATED, Lifetimes
     from certs.names import LOCAL, Names
     from certs.publish import Configuration
     from certs.report import Events, Reporter
-    from certs.restore import Restorer
+    from certs.restore import PUT_BACK, Restorer
     from certs.store import DirectoryStore, SecretStore, Store
     from certs.token import Account, provide
 
 __all__ = [
     "BACKDATED",
     "LOCAL",
+    "PUT_BACK",
     "Account",
     "Api",
     "CertsError",
+    "ChangedField",
     "ClockError",
     "Configuration",
     "DirectoryStore",
     "Events",
+    "FollowingApi",
     "Keeper",
     "Lifetimes",
     "Look",
@@ -56,18 +63,22 @@ __all__ = [
     "Restorer",
     "SecretStore",
     "Store",
+    "differences",
     "provide",
+    "sentence",
 ]
 
 _MODULES: Final = {
     "Api": "api",
+    **dict.fromkeys(("ChangedField", "differences", "sentence"), "compare"),
+    "FollowingApi": "follow",
     **dict.fromkeys(("CertsError", "ClockError", "PublishError"), "errors"),
     **dict.fromkeys(("Keeper", "Look"), "keeper"),
     **dict.fromkeys(("BACKDATED", "Lifetimes"), "lifetimes"),
     **dict.fromkeys(("LOCAL", "Names"), "names"),
     "Configuration": "publish",
     **dict.fromkeys(("Events", "Reporter"), "report"),
-    "Restorer": "restore",
+    **dict.fromkeys(("PUT_BACK", "Restorer"), "restore"),
     **dict.fromkeys(("DirectoryStore", "SecretStore", "Store"), "store"),
     **dict.fromkeys(("Account", "provide"), "token"),
 }

@@ -1,4 +1,4 @@
-"""The three REST calls that certificates need, as JSON: no models, no watch, no retries.
+"""The REST calls that certificates need, as JSON: no models, no retries.
 
 ``webhook/cluster/api.py`` is a larger client, with watches, pages and a pool. This package does not share it:
 ``webhook`` imports ``certs``, and an import the other way would be a circle.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -20,6 +21,12 @@ from certs.errors import ApiServerError
 
 # Longer than a healthy API server needs, and short enough for the start of a pod.
 _TIMEOUT_SECONDS = 10
+# The API server ends a watch after this time. Bookmarks come about once a minute: if two are missing, it is dead.
+_WATCH_SECONDS, _QUIET_SECONDS = 570, 150
+# One for the calls, and one for each object that is watched.
+_CONNECTIONS = 8
+_CHUNK = 65536
+_BOOKMARK = b'"type":"BOOKMARK"'
 _ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
@@ -39,7 +46,7 @@ def _of_pod() -> _Server:
 
     authorities, token = str(_ACCOUNT / "ca.crt"), _ACCOUNT / "token"
     host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ.get("KUBERNETES_SERVICE_PORT", "443")
-    pool = urllib3.PoolManager(ca_certs=authorities, cert_reqs="CERT_REQUIRED", retries=False)
+    pool = urllib3.PoolManager(ca_certs=authorities, cert_reqs="CERT_REQUIRED", retries=False, maxsize=_CONNECTIONS)
     url = f"https://{f'[{host}]' if ':' in host else host}:{port}"
     return _Server(url, authorities, lambda: {"Authorization": f"Bearer {token.read_text()}"}, pool)
 
@@ -99,11 +106,39 @@ class Api:
         query = [("fieldManager", manager), ("force", "true")]
         return self._call("PATCH", path, body, query=query, media="application/apply-patch+yaml")
 
+    def patch(self, path: str, operations: list[dict[str, Any]], manager: str) -> dict[str, Any]:
+        """JSON patch (RFC 6902)."""
+        return self._call(
+            "PATCH", path, operations, query=[("fieldManager", manager)], media="application/json-patch+json"
+        )
+
+    def changes(self, path: str) -> Iterator[None]:
+        """Once when a watch of the object of a path has begun, then at each change, until the API server ends it."""
+        from urllib3 import Timeout  # noqa: PLC0415  (see above)
+        from urllib3.exceptions import HTTPError  # noqa: PLC0415  (see above)
+
+        collection, _, name = path.rpartition("/")
+        selected = {"watch": "true", "fieldSelector": f"metadata.name={name}", "timeoutSeconds": _WATCH_SECONDS}
+        url = f"{self._server.url}{collection}?{urlencode({**selected, 'allowWatchBookmarks': 'true'})}"
+        timeout = Timeout(connect=_TIMEOUT_SECONDS, read=_QUIET_SECONDS)
+        try:
+            headers = {"Accept": "application/json", **self._server.proof()}
+            response = self._server.pool.request("GET", url, headers=headers, timeout=timeout, preload_content=False)
+            if response.status != HTTPStatus.OK:
+                _answer("WATCH", path, response.status, response.data)
+            yield
+            for chunk in response.stream(_CHUNK):
+                # A bookmark is a line of its own, and comes when nothing has changed.
+                if any(line and _BOOKMARK not in line for line in chunk.split(b"\n")):
+                    yield
+        except (HTTPError, OSError) as error:
+            raise ApiServerError(0, f"WATCH {path}: the API server cannot be reached: {error}", path) from error
+
     def _call(
         self,
         method: str,
         path: str,
-        body: dict[str, Any] | None = None,
+        body: object = None,
         *,
         query: list[tuple[str, str]] | None = None,
         media: str = "application/json",

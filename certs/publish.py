@@ -61,14 +61,14 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """A configuration as it was read: each webhook by name, with its bundle (b"" for none), and all fields of each.
+    """A configuration as it was read: each webhook by name, with its bundle (b"" for none), and the whole object.
 
     Without a webhook it does not exist, or could not be read; then ``error`` says why.
     """
 
     configuration: Configuration
     webhooks: dict[str, bytes] = field(default_factory=dict)
-    fields: tuple[dict[str, Any], ...] = ()
+    content: dict[str, Any] = field(default_factory=dict)
     version: str = ""
     error: ApiServerError | None = None
 
@@ -98,9 +98,9 @@ def read(configuration: Configuration, api: Api) -> Live:
         found = api.get(configuration.path)
     except ApiServerError as error:
         return Live(configuration, error=None if error.status == HTTPStatus.NOT_FOUND else error)
-    fields = tuple(found.get("webhooks") or ())
-    webhooks = {webhook["name"]: _decoded(webhook["clientConfig"].get("caBundle")) for webhook in fields}
-    return Live(configuration, webhooks, fields, found["metadata"]["resourceVersion"])
+    own = found.get("webhooks") or ()
+    webhooks = {webhook["name"]: _decoded(webhook["clientConfig"].get("caBundle")) for webhook in own}
+    return Live(configuration, webhooks, found, found["metadata"]["resourceVersion"])
 
 
 def publish(bundle: bytes, live: Live, api: Api) -> bool:

@@ -1,8 +1,8 @@
-"""A webhook configuration that was deleted is put back, as the chart has it, and one that was changed is reported.
+"""A webhook configuration that was deleted is put back, as the chart has it, and one that was changed is reported or,
+where that is wanted, put right.
 
-Its text is in a ConfigMap of the release, which is read when a configuration is missing, and not kept. So what comes
-back belongs to the release as it is now: an upgrade changes the ConfigMap, and an uninstallation deletes it. To keep
-the configurations away, delete the ConfigMap first.
+Its text is in a ConfigMap of the release. What comes back belongs to the release as it is now: an upgrade changes the
+ConfigMap, and an uninstallation deletes it. To keep the configurations away, or changed, delete the ConfigMap first.
 
 An uninstallation deletes the configurations a moment before the ConfigMap and the rights of this account. One that is
 put back in that moment is owned by the ClusterRole of these rights, and Kubernetes deletes it with its owner.
@@ -10,6 +10,9 @@ put back in that moment is owned by the ClusterRole of these rights, and Kuberne
 It is applied with the labels, the annotations and the field manager that the ConfigMap was installed with, such as
 Helm's, so that the next upgrade takes it as its own. ``caBundle`` is applied with it, so that no call fails for want
 of it, and then by the usual manager, which keeps it when the next upgrade leaves it out.
+
+An apply cannot take back what others have added, such as a match condition. So what was changed is put right by a JSON
+patch; then it is applied as above, and the record of the patch is removed: the next upgrade conflicts with nothing.
 """
 
 from __future__ import annotations
@@ -19,10 +22,11 @@ import json
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 from certs import publish
 from certs.api import Api
+from certs.compare import ChangedField, differences, sentence
 from certs.errors import ApiServerError, CertsError, ChangedError, PublishError
 from certs.keeper import Look
 from certs.publish import Configuration, Live
@@ -31,6 +35,12 @@ from certs.report import Note
 HELM: Final = "helm"
 _RELEASE: Final = "meta.helm.sh/"
 """The prefix of the annotations by which Helm knows its objects."""
+MANAGER: Final = "modelgate-restore"
+"""The field manager of what is removed."""
+PutBack = Literal["deleted", "changed", "off"]
+PUT_BACK: Final = get_args(PutBack)
+_SLOWEST: Final = 6
+"""Doublings of the time until the next repair, where another program writes the same field: ten minutes at most."""
 _REPORTED: Final = timedelta(seconds=10)
 """An uninstallation deletes configurations before pods, which end sooner than that. An upgrade changes the ConfigMap
 before the configurations, which follow sooner than that."""
@@ -44,20 +54,26 @@ class Restorer:
         template: the ConfigMap as namespace and name; None: nothing is put back.
         patience: how long a configuration must have been absent. Long enough for Helm to delete all of a release, or to
             create all of it.
+        put_back: what is put back: deleted ones; changed ones, too; or none.
     """
 
     api: Api | None
     template: tuple[str, str] | None
     patience: timedelta
+    put_back: PutBack = "deleted"
     waiting: bool = field(default=False, init=False)
     """Whether something has just gone, so that the next look must not be late."""
     changed: frozenset[Configuration] = field(default=frozenset(), init=False)
     """Those that have another field than the chart for longer than an upgrade takes."""
     _since: dict[Configuration, datetime] = field(default_factory=dict, init=False)
-    _differing: dict[Configuration, tuple[datetime, str]] = field(default_factory=dict, init=False)
-    """Since when, and in which fields."""
-    _compared: tuple[str, ...] = field(default=(), init=False)
-    """The versions that were compared with the chart last; without a new one, nothing has changed."""
+    _differing: dict[Configuration, datetime] = field(default_factory=dict, init=False)
+    """Since when."""
+    _repairs: dict[Configuration, int] = field(default_factory=dict, init=False)
+
+    @property
+    def path(self) -> str:
+        """The REST path of the ConfigMap; "" without one."""
+        return "/api/v1/namespaces/{}/configmaps/{}".format(*self.template) if self.template else ""
 
     def settle(self, look: Look | None, now: datetime) -> tuple[list[Note], list[CertsError]]:
         """What was put back, and what is missing or changed for longer than can be expected."""
@@ -69,43 +85,48 @@ class Restorer:
         for each, since in self._since.items():
             try:
                 if look and look.state and now - since >= self.patience and self._restore(each, look.state.bundle):
-                    notes.append(_restored(each))
+                    notes.append(_restored(each, "was deleted, and"))
                 elif now - since >= _REPORTED:
                     faults.append(self.missing(each, self.template))
             except ApiServerError as error:
                 faults.append(error)
-        return notes, [*faults, *(self._changes(look, now) if look else ())]
-
-    def _changes(self, look: Look, now: datetime) -> list[CertsError]:
-        """The configurations that are not as the chart has them."""
-        versions = tuple(live.version for live in look.lives)
-        if self.template and (self._differing or versions != self._compared):
+        if look and self.template:
             try:
-                data = self._template().get("data") or {}
+                self._compare(look, now, notes, faults)
             except ApiServerError as error:
-                if error.status != HTTPStatus.NOT_FOUND:
-                    return [error]
-                data = {}
-            found = {live.configuration: _differing(live, data) for live in look.lives}
-            before = self._differing
-            self._differing = {key: (before.get(key, (now,))[0], fields) for key, fields in found.items() if fields}
-            self._compared = versions
-        late = {key: fields for key, (since, fields) in self._differing.items() if now - since >= _REPORTED}
-        self.changed = frozenset(late)
-        return [
-            ChangedError(
-                f"{key}: not as the release has it: {fields}. Objects may not be reviewed; restore it: helm upgrade "
-                "--reset-then-reuse-values --force-conflicts",
-                key.path,
-            )
-            for key, fields in late.items()
-        ]
+                faults.append(error)
+        return notes, faults
+
+    def _compare(self, look: Look, now: datetime, notes: list[Note], faults: list[CertsError]) -> None:
+        """Report the configurations that are not as the chart has them, or put them right."""
+        data = self._template().get("data") or {}
+        compared = [(live, _compared(live, data)) for live in look.lives]
+        wrong = [(live, fields) for live, fields in compared if fields]
+        self._differing = {live.configuration: self._differing.get(live.configuration, now) for live, _ in wrong}
+        late = [(live, fields) for live, fields in wrong if now - self._differing[live.configuration] >= _REPORTED]
+        self.changed = frozenset(live.configuration for live, _ in late)
+        for live, fields in late:
+            key = live.configuration
+            if look.state and self._is_due(key, now) and self._repair(live, fields, look.state.bundle):
+                del self._differing[key]
+                notes.append(_restored(key, f"was not as the release has it ({sentence(fields)}), and"))
+            else:
+                faults.append(_changed(key, fields))
+
+    def _is_due(self, configuration: Configuration, now: datetime) -> bool:
+        """Whether to put right what was changed. Another program may change it again and again: ever more slowly."""
+        wait = _REPORTED * 2 ** min(self._repairs.get(configuration, 0), _SLOWEST)
+        return self.put_back == "changed" and now - self._differing[configuration] >= wait
 
     def _template(self) -> dict[str, Any]:
+        """The ConfigMap; {} if it does not exist."""
         assert self.api
-        assert self.template
-        namespace, name = self.template
-        return self.api.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
+        try:
+            return self.api.get(self.path)
+        except ApiServerError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return {}
+            raise
 
     @staticmethod
     def missing(configuration: Configuration, template: tuple[str, str] | None = None) -> PublishError:
@@ -119,60 +140,92 @@ class Restorer:
 
     def _restore(self, configuration: Configuration, bundle: bytes) -> bool:
         """False where it is not wanted back."""
-        if self.api is None or self.template is None or publish.read(configuration, self.api).version:
+        if self.put_back == "off" or self.api is None or publish.read(configuration, self.api).version:
+            return False
+        return self._apply(configuration, bundle)
+
+    def _repair(self, live: Live, wrong: list[ChangedField], bundle: bytes) -> bool:
+        """Give back to a configuration what others have changed; False if it has just changed again."""
+        assert self.api
+        self._repairs[live.configuration] = self._repairs.get(live.configuration, 0) + 1
+        try:
+            self._patch(live.configuration, live.version, [field.operation for field in wrong])
+            if not self._apply(live.configuration, bundle, live.content["metadata"].get("ownerReferences", [])):
+                return False
+            metadata = self.api.get(live.configuration.path)["metadata"]
+            managers = [entry.get("manager") for entry in metadata.get("managedFields", ())]
+            if MANAGER in managers:
+                record = {"op": "remove", "path": f"/metadata/managedFields/{managers.index(MANAGER)}"}
+                self._patch(live.configuration, metadata["resourceVersion"], [record])
+        except ApiServerError as error:
+            if error.status == HTTPStatus.CONFLICT:
+                return False
+            raise
+        else:
+            return True
+
+    def _patch(self, configuration: Configuration, version: str, operations: list[dict[str, Any]]) -> None:
+        """Change the version that was read, and no other: the API server answers 409."""
+        assert self.api
+        read = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
+        self.api.patch(configuration.path, [read, *operations], MANAGER)
+
+    def _apply(self, configuration: Configuration, bundle: bytes, owners: list[Any] | None = None) -> bool:
+        """Apply what the ConfigMap has; False where it, or the owner, is gone. Without ``owners``, that is the role."""
+        if self.api is None or self.template is None:
+            return False
+        template = self._template()
+        data = template.get("data") or {}
+        text, name = data.get(_key(configuration)), data.get("owner")
+        if not text or not name:
             return False
         try:
-            template = self._template()
-            data = template.get("data") or {}
-            text, role = data.get(f"{configuration.type}.{configuration.name}"), data.get("owner")
-            if not text or not role:
-                return False
-            owner = self.api.get(f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{role}")
+            owner = self.api.get(f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{name}")
         except ApiServerError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return False
             raise
-        body = _body(configuration, json.loads(text), template["metadata"], owner["metadata"], bundle)
+        body = _body(configuration, json.loads(text), template["metadata"], bundle)
+        role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": name}
+        body["metadata"]["ownerReferences"] = (
+            owners if owners is not None else [{**role, "uid": owner["metadata"]["uid"]}]
+        )
         self.api.apply(configuration.path, body, _manager(template))
         live = publish.read(configuration, self.api)
         return bool(live.version) and publish.publish(bundle, replace(live, error=None), self.api)
 
 
-def _differing(live: Live, data: dict[str, str]) -> str:
-    """The fields of its webhooks that are not as the chart has them; "" if it is absent, or unknown to the chart."""
-    text = data.get(f"{live.configuration.type}.{live.configuration.name}")
-    if not text or not live.fields:
-        return ""
-    wanted, found = ([_plain(webhook) for webhook in every] for every in (json.loads(text)["webhooks"], live.fields))
-    if len(wanted) != len(found):
-        return "webhooks"
-    pairs = zip(wanted, found, strict=True)
-    fields = {key for one, other in pairs for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
-    return ", ".join(sorted(fields))
+def _key(configuration: Configuration) -> str:
+    return f"{configuration.type}.{configuration.name}"
 
 
-def _plain(value: Any) -> Any:
-    """Without caBundle, and without what is empty, which the API server drops."""
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items() if key != "caBundle" and inner not in ({}, [])}
-    return [_plain(inner) for inner in value] if isinstance(value, list) else value
+def _compared(live: Live, data: dict[str, str]) -> list[ChangedField]:
+    """Its differences; none if it is absent, or unknown to the chart."""
+    text = data.get(_key(live.configuration))
+    return differences(json.loads(text), live.content) if text and live.webhooks else []
 
 
-def _restored(configuration: Configuration) -> Note:
-    text = f"{configuration}: the {configuration.kind} was deleted, and has been put back"
+def _changed(configuration: Configuration, wrong: list[ChangedField]) -> ChangedError:
+    return ChangedError(
+        f"{configuration}: not as the release has it: {sentence(wrong)}. Objects may not be reviewed; `modelgate "
+        "doctor` prints the command that restores it",
+        configuration.path,
+    )
+
+
+def _restored(configuration: Configuration, why: str) -> Note:
+    text = f"{configuration}: the {configuration.kind} {why} has been put back"
     return Note(text, "ConfigurationRestored", configuration.path)
 
 
 def _body(
-    configuration: Configuration, wanted: dict[str, Any], template: dict[str, Any], owner: dict[str, Any], bundle: bytes
+    configuration: Configuration, wanted: dict[str, Any], template: dict[str, Any], bundle: bytes
 ) -> dict[str, Any]:
     release = {key: text for key, text in (template.get("annotations") or {}).items() if key.startswith(_RELEASE)}
-    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": owner["name"]}
     metadata = {
         "name": configuration.name,
         "labels": wanted["labels"],
         "annotations": {**wanted["annotations"], **release},
-        "ownerReferences": [{**role, "uid": owner["uid"]}],
     }
     bundled = {"caBundle": base64.b64encode(bundle).decode()}
     webhooks = [{**each, "clientConfig": {**each["clientConfig"], **bundled}} for each in wanted["webhooks"]]

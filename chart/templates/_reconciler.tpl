@@ -303,11 +303,11 @@ subjects:
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [create]
-# get: see who leads; update: take, renew and release it.
+# get, list, watch: see who leads; update: take, renew and release it.
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   resourceNames: ["{{ include "modelgate.fullname" . }}-reconciler"]
-  verbs: [get, update]
+  verbs: [get, list, watch, update]
 {{- end -}}
 
 {{- define "modelgate.reconciler.events" -}}

@@ -51,9 +51,18 @@
 {{- include "modelgate.metadata" (dict "root" . "component" "gate" "annotations" $annotations) -}}
 {{- end -}}
 
-{{/* Not empty if the account of `modelgate certs` may put a configuration back: only as the guard allows it. */}}
+{{/* What the account of `modelgate certs` puts back, which is only what the guard allows: deleted, changed or off. A boolean is
+     what the value was before; YAML reads a bare off as false. */}}
+{{- define "modelgate.restore" -}}
+{{- $restore := .Values.webhooks.restore -}}
+{{- if not (and .Values.certs.guard (eq .Values.certs.mode "own")) -}}off
+{{- else if kindIs "bool" $restore -}}{{- ternary "deleted" "off" $restore -}}
+{{- else -}}{{- $restore -}}{{- end -}}
+{{- end -}}
+
+{{/* Not empty if it puts anything back. */}}
 {{- define "modelgate.restores" -}}
-{{- if and .Values.webhooks.restore .Values.certs.guard (eq .Values.certs.mode "own") -}}yes{{- end -}}
+{{- if ne (include "modelgate.restore" .) "off" -}}yes{{- end -}}
 {{- end -}}
 
 {{/* Every webhook calls the same Service. Takes the path and the root. A caBundle only in mode files: otherwise

@@ -1,5 +1,6 @@
 """Faults to plant in a cluster in which the chart runs well, each with the checks that must find it, and no others."""
 
+import json
 from copy import deepcopy
 from datetime import timedelta
 
@@ -20,6 +21,20 @@ def fault(check, *sets):
         return plant
 
     return declared
+
+
+def released(plant):
+    """The same fault, but the release says so: its ConfigMap has what the configurations are."""
+
+    def planted(world):
+        plant(world)
+        data = world.find("ConfigMap", "modelgate-webhooks")["data"]
+        for each in world.of("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+            type_ = each["kind"].removesuffix("WebhookConfiguration").lower()
+            data[f"{type_}.{each['metadata']['name']}"] = json.dumps(each)
+
+    planted.__name__ = plant.__name__
+    return planted
 
 
 @fault({"gate-missing", "left-over"})
@@ -65,6 +80,7 @@ def mutating_deleted(world):
 
 
 @fault("kind-not-guarded")
+@released
 def kind_left_out(world):
     for rule in world.webhook()["rules"]:
         if rule["apiGroups"] == ["ome.io"]:
@@ -72,21 +88,25 @@ def kind_left_out(world):
 
 
 @fault("kind-not-guarded")
+@released
 def updates_left_out(world):
     world.webhook("Mutating")["rules"][0]["operations"] = ["CREATE"]
 
 
 @fault("rule-too-wide")
+@released
 def everything_is_sent(world):
     world.webhook()["rules"][0] |= {"apiGroups": ["*"], "resources": ["*"]}
 
 
 @fault({"rule-too-wide", "kind-not-guarded"})
+@released
 def leases_are_sent(world):
     world.webhook()["rules"][0] |= {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
 
 
 @fault("lock-out", POLICIES)
+@released
 def policies_about_pods_fail_closed(world):
     webhook = world.webhook(name="modelgate-policies")
     webhook |= {"failurePolicy": "Fail", "namespaceSelector": {}}
@@ -94,6 +114,7 @@ def policies_about_pods_fail_closed(world):
 
 
 @fault("fails-open")
+@released
 def break_glass(world):
     world.webhook()["failurePolicy"] = "Ignore"
 
@@ -109,27 +130,32 @@ def some_namespaces_only(_world):
 
 
 @fault("namespace-excluded")
+@released
 def some_objects_only(world):
     world.webhook()["objectSelector"] = {"matchLabels": {"gate": "on"}}
 
 
 @fault("namespace-excluded")
+@released
 def a_match_condition_by_hand(world):
     world.webhook("Mutating")["matchConditions"] = [{"name": "never", "expression": "false"}]
 
 
 @fault("namespace-excluded")
+@released
 def another_condition_under_the_name_of_the_charts(world):
     world.webhook()["matchConditions"][0]["expression"] = "false"
 
 
 @fault("namespace-excluded")
+@released
 def rules_about_what_has_no_namespace(world):
     for rule in world.webhook()["rules"]:
         rule["scope"] = "Cluster"
 
 
 @fault("namespace-excluded")
+@released
 def one_version_only(world):
     world.webhook()["matchPolicy"] = "Exact"
 
@@ -155,11 +181,13 @@ def service_on_another_port(world):
 
 
 @fault("service-wrong")
+@released
 def the_gate_is_called_under_another_path(world):
     world.webhook()["clientConfig"]["service"]["path"] = "/healthz"
 
 
 @fault("service-wrong")
+@released
 def the_gate_is_called_at_another_port(world):
     world.webhook()["clientConfig"]["service"]["port"] = 9440
 
@@ -408,3 +436,111 @@ def nothing_is_mutated(world):
 def calls_fail(world):
     message = 'failed calling webhook "validate.modelgate.dev": context deadline exceeded'
     world.judged = lambda _obj: (500, {"message": message}, [])
+
+
+def changes(kind="Validating", **fields):
+    """A webhook that differs from the release."""
+
+    def plant(world):
+        webhook = world.webhook(kind)
+        bundle = webhook["clientConfig"]["caBundle"]
+        webhook.update(deepcopy(fields))
+        webhook["clientConfig"]["caBundle"] = bundle
+
+    return plant
+
+
+CHANGED = {
+    "its_url_is_called": {"clientConfig": {"url": "https://127.0.0.1:9999/validate"}},
+    "it_fails_closed": {"kind": "Mutating", "failurePolicy": "Fail"},
+    "it_fails_open": {"failurePolicy": "Ignore"},
+    "it_waits_a_second": {"timeoutSeconds": 1},
+    "it_matches_exactly": {"matchPolicy": "Exact"},
+    "it_selects_objects": {"objectSelector": {"matchLabels": {"gate": "on"}}},
+    "it_selects_namespaces": {"namespaceSelector": {"matchLabels": {"gate": "on"}}},
+    "it_has_a_condition": {"kind": "Mutating", "matchConditions": [{"name": "never", "expression": "false"}]},
+    "it_has_side_effects": {"sideEffects": "Some"},
+    "it_speaks_another_version": {"admissionReviewVersions": ["v1beta1"]},
+    "it_is_called_for_nothing": {"rules": []},
+    "it_is_called_once": {"kind": "Mutating", "reinvocationPolicy": "Never"},
+}
+for _name, _fields in CHANGED.items():
+    FAULTS[_name] = ("configuration-changed", (), changes(**_fields))
+
+
+@fault("configuration-changed")
+def rules_lack_an_operation(world):
+    for rule in world.webhook()["rules"]:
+        rule["operations"] = ["CREATE"]
+
+
+@fault("configuration-changed")
+def a_webhook_of_others_is_added(world):
+    world.find("ValidatingWebhookConfiguration")["webhooks"].append({**world.webhook(), "name": "other.example.com"})
+
+
+@fault("template-missing")
+def half_of_break_glass(world):
+    world.remove("ConfigMap", "modelgate-webhooks")
+
+
+@fault("rollout-paused")
+def paused(world):
+    world.find("Deployment")["spec"]["paused"] = True
+    world.find("Deployment")["status"] = {"updatedReplicas": 1, "readyReplicas": 2, "replicas": 2}
+
+
+@fault("flag-unknown")
+def a_typo_in_a_flag(world):
+    world.container()["args"].append("--prfile=audit")
+
+
+@fault("flag-unknown")
+def a_flag_of_the_gate_for_the_reconciler(world):
+    world.container("reconciler")["args"].append("--tls-dir=/tls")
+
+
+@fault("memory-low")
+def too_little_memory(world):
+    world.container()["resources"] = {"limits": {"memory": "64Mi"}}
+
+
+@fault("runs-as-root")
+def root(world):
+    world.find("Deployment")["spec"]["template"]["spec"]["securityContext"].update(runAsUser=0, runAsNonRoot=False)
+
+
+@fault("release-pending")
+def an_interrupted_upgrade(world):
+    for version, status in enumerate(("superseded", "deployed", "pending-upgrade"), 9):
+        name = f"sh.helm.release.v1.modelgate.v{version}"
+        world.add("Secret", name)
+        labels = {"owner": "helm", "name": "modelgate", "version": str(version), "status": status}
+        world.find("Secret", name)["metadata"]["labels"] = labels
+
+
+@fault("budget-blocks")
+def a_budget_that_lets_no_pod_go(world):
+    world.find("PodDisruptionBudget")["spec"]["maxUnavailable"] = 0
+
+
+@fault("budget-blocks")
+def a_second_budget(world):
+    selector = {"matchLabels": {"app.kubernetes.io/component": "gate"}}
+    world.add("PodDisruptionBudget", "mine", spec={"selector": selector, "minAvailable": 1})
+
+
+@fault("pods-refused")
+def a_webhook_of_others_without_an_answer(world):
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}
+    client = {"service": {"name": "x", "namespace": "default"}}
+    webhook = {"name": "a.b.c", "failurePolicy": "Fail", "clientConfig": client, "rules": [rule]}
+    world.objects.append(
+        {"kind": "ValidatingWebhookConfiguration", "metadata": {"name": "foreign"}, "webhooks": [webhook]}
+    )
+    world.dead.add("default/x")
+
+
+@fault("replica-troubled")
+def the_account_was_made_again(world):
+    world.said["gate-1"] = "ok, but GET /api/v1/namespaces/x/secrets/y: HTTP 401: Unauthorized\ncatalog d\n"

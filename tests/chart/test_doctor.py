@@ -3,6 +3,8 @@
 import io
 import json
 import re
+import shlex
+from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
@@ -16,7 +18,9 @@ from tests.chart.test_certificates import MANAGED
 from tests.chart.world import NOW, RULES, TRUE_FILES, World, judged
 from tests.definitions import GROUPS, definitions
 from tests.shared import shared
+from webhook.admission.patch import apply as patched
 from webhook.cli import main
+from webhook.cli.doctor import examined
 from webhook.cli.doctor.checks import definitions as definition_checks
 from webhook.cli.doctor.finding import CHECKS, ERROR, WARNING
 from webhook.cli.doctor.snapshot import Snapshot
@@ -46,7 +50,37 @@ def test_a_planted_fault_is_found(name):
 
 def test_every_check_has_a_planted_fault():
     planted = [{check} if isinstance(check, str) else check for check, _, _ in FAULTS.values()]
-    assert set().union(*planted) == CHECKS.keys()
+    assert set().union(*planted) | {"object-twice"} == CHECKS.keys()
+
+
+def test_two_releases_of_one_name_are_the_first_finding():
+    """In manifests, and in a cluster, where the configurations call one of them."""
+    both = yaml.safe_dump_all(
+        [*rendered(), *yaml.safe_load_all(yaml.safe_dump_all(rendered()).replace(NAMESPACE, "b"))]
+    )
+    objects = [*yaml.safe_load_all(both)]
+    found = list(examined(Snapshot(objects, NOW), RULES.catalog))
+    assert found[0].code == "object-twice"
+    world = World()
+    gate = deepcopy(world.find("Deployment"))
+    gate["metadata"]["namespace"] = "elsewhere"
+    world.objects.append(gate)
+    first = world.findings()[0]
+    assert (first.code, first.helps) == ("second-gate", ("helm uninstall modelgate --namespace=elsewhere",))
+
+
+def test_the_command_of_a_changed_configuration_is_a_patch_that_ends_it():
+    world = World()
+    FAULTS["rules_lack_an_operation"][2](world)
+    FAULTS["it_has_a_condition"][2](world)
+    for found in world.findings():
+        (command,) = found.helps
+        arguments = shlex.split(command)
+        assert arguments[:4] == ["kubectl", "patch", found.field.split()[0].lower(), "modelgate"]
+        kind = found.field.split()[0]
+        place = world.objects.index(world.find(kind))
+        world.objects[place] = patched(world.objects[place], json.loads(arguments[-1]))
+    assert world.findings() == []
 
 
 @pytest.mark.parametrize(
@@ -92,7 +126,8 @@ def test_what_is_wrong_with_manifests_is_printed_with_reason_and_fix(capsys, mon
     assert main(["doctor", "--fail-on=warning", "-o", "json", "-"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert {each["check"] for each in document["findings"]} == {"one-replica", "timeout-long"}
-    assert all(each.keys() == {"check", "level", "about", "what", "why", "fix"} for each in document["findings"])
+    keys = {"check", "level", "about", "what", "why", "fix", "run"}
+    assert all(each.keys() == keys for each in document["findings"])
 
 
 def test_an_error_is_exit_code_1_and_what_cannot_be_read_2(tmp_path, capsys):

@@ -21,7 +21,7 @@ RULES = rules()
 BLIND = 'gate.view="none"'
 CONFIG = Kind("", "ConfigMap")
 NAMED_ALIKE = ("modelgate", "modelgate-policies")
-MADE_AGAIN = ["create", "get", "patch"]
+MADE_AGAIN = ["create", "get", "patch", "watch"]
 
 
 def rights(account, *sets):
@@ -44,9 +44,9 @@ def rights(account, *sets):
 def test_the_gate_may_make_one_ca_change_it_publish_it_and_report_faults():
     assert rights("modelgate", BLIND) == {
         ("Role", "", "secrets", ()): ["create"],
-        ("Role", "", "secrets", ("modelgate-ca",)): ["get", "update"],
+        ("Role", "", "secrets", ("modelgate-ca",)): ["get", "update", "watch"],
         ("Role", "events.k8s.io", "events", ()): ["create"],
-        ("Role", "", "configmaps", ("modelgate-webhooks",)): ["get"],
+        ("Role", "", "configmaps", ("modelgate-webhooks",)): ["get", "watch"],
         ("ClusterRole", "rbac.authorization.k8s.io", "clusterroles", ("modelgate",)): ["get"],
         **{
             ("ClusterRole", "admissionregistration.k8s.io", f"{kind}webhookconfigurations", NAMED_ALIKE): verbs
@@ -101,7 +101,7 @@ def test_with_policies_the_server_may_also_ask_what_these_may_ask_and_nothing_el
 
 def test_another_name_of_the_ca_reaches_rights_and_arguments():
     sets = ('certs.secretName="theirs"',)
-    assert rights("modelgate", *sets)["Role", "", "secrets", ("theirs",)] == ["get", "update"]
+    assert rights("modelgate", *sets)["Role", "", "secrets", ("theirs",)] == ["get", "update", "watch"]
     assert f"--store=secret:{NAMESPACE}/theirs" in pods(*sets)["gate"]["initContainers"][0]["args"]
 
 
@@ -153,7 +153,7 @@ def test_the_reconciler_reads_what_the_gate_reads_holds_one_lease_and_writes_eve
     assert {key: verbs for key, verbs in granted.items() if key[1:3] not in kinds} == {
         **{key: verbs for key, verbs in rights("modelgate-view").items() if key[1:3] not in kinds and key[0] != "Role"},
         ("Role", "coordination.k8s.io", "leases", ()): ["create"],
-        ("Role", "coordination.k8s.io", "leases", ("modelgate-reconciler",)): ["get", "update"],
+        ("Role", "coordination.k8s.io", "leases", ("modelgate-reconciler",)): ["get", "list", "update", "watch"],
         ("ClusterRole", "", "configmaps", ("inferenceservice-config",)): ["get", "list", "watch"],
         ("ClusterRole", "", "events", ()): ["create"],
         **{("ClusterRole", group, name, ()): every for group, names in REPORTS.items() for name in names},

@@ -34,7 +34,7 @@ class World:
 
     def __init__(self, *sets):
         self.objects = [*(deepcopy(each) for each in rendered(*sets)), *definitions()]
-        self.metrics, self.said = {}, {}
+        self.metrics, self.said, self.dead = {}, {}, set()
         self.judged = judged
         self.namespace = None
         self.version = "v1.36.3"
@@ -95,6 +95,9 @@ class World:
         if path == "/readyz":
             return self.said.get(name, "ok\ncatalog d\n")
         return self.metrics.get(name, METRICS)
+
+    def unanswered(self, namespace, service):
+        return "does not exist" if f"{namespace}/{service}" in self.dead else ""
 
     def findings(self):
         snapshot = Snapshot(self.objects, NOW, self, self.version, self.unread)

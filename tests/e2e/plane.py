@@ -38,6 +38,11 @@ class Place:
     pods: bool = False
     port: Callable[[], int] = field(default=free_port)
 
+    @property
+    def host(self) -> str:
+        """The address in a URL."""
+        return f"[{self.address}]" if ":" in self.address else self.address
+
 
 class Plane:
     """A control plane as a context manager; its folder goes when it ends, but for the logs after ``keep_logs``.
@@ -88,7 +93,7 @@ class Plane:
         (self.folder / "sa.key").write_bytes(new_rsa_key())
         port = self._place.port()
         self._start_apiserver(etcd, port)
-        self.kubeconfig.write_text(kubeconfig(f"https://{self._place.address}:{port}", self._pki / "apiserver.crt"))
+        self.kubeconfig.write_text(kubeconfig(f"https://{self._place.host}:{port}", self._pki / "apiserver.crt"))
         self.processes.wait_until(self._ready, "the API server to be ready")
         self._start_controllers()
         self.processes.wait_until(self._has_namespaces, "the namespace default")
@@ -110,13 +115,16 @@ class Plane:
         return self.kubectl.run("get", "namespace", "default").code == 0
 
     def _start_etcd(self) -> str:
-        clients, peers = (f"http://127.0.0.1:{self._place.port()}" for _ in range(2))
+        host = self._place.host if ":" in self._place.address else "127.0.0.1"
+        clients, peers = (f"http://{host}:{self._place.port()}" for _ in range(2))
         self.processes.start(
             "etcd",
             self._assets("etcd"),
             f"--data-dir={self.folder / 'etcd'}",
             f"--listen-client-urls={clients}",
             f"--advertise-client-urls={clients}",
+            f"--initial-advertise-peer-urls={peers}",
+            f"--initial-cluster=default={peers}",
             f"--listen-peer-urls={peers}",
             "--unsafe-no-fsync",
             "--log-level=warn",

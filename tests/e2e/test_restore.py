@@ -171,7 +171,8 @@ def test_what_an_administrator_changed_is_an_event_and_a_state_until_it_is_as_be
         cluster.kubectl("patch", *GUARD[0].split("/"), "--type=json", f"--patch={json.dumps(changed)}")
         told = {("MutatingWebhookConfiguration", NAME, "Warning")}
         wait_until(lambda: events(cluster, "ConfigurationChanged") == told, "an Event about it", 40)
-        assert f"mutating/{NAME}: not as the release has it: matchConditions." in process.tail()
+        said = f"mutating/{NAME}: not as the release has it: webhooks[0].matchConditions changed by kubectl-patch."
+        assert said in process.tail()
         wait_until(lambda: states()[f"mutating/{NAME}"] == "changed", "the state for the server")
         assert states()[f"validating/{NAME}"] == "current"
         cluster.kubectl("patch", *GUARD[0].split("/"), "--type=json", f"--patch={json.dumps(gone)}")
@@ -187,8 +188,84 @@ def test_a_pod_that_starts_puts_back_what_was_deleted_while_none_ran(cluster, tm
         assert all(bundle(cluster, each) for each in EVERY)
 
 
+CHANGES = {
+    "a URL instead of the Service": [
+        {"op": "remove", "path": "/webhooks/0/clientConfig/service"},
+        {"op": "add", "path": "/webhooks/0/clientConfig/url", "value": "https://127.0.0.1:9999/validate"},
+    ],
+    "what the chart does not set": [
+        {"op": "add", "path": "/webhooks/0/matchConditions", "value": [{"name": "never", "expression": "false"}]},
+        {"op": "add", "path": "/webhooks/0/objectSelector", "value": {"matchLabels": {"gate": "on"}}},
+    ],
+    "what the chart sets": [
+        {"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"},
+        {"op": "replace", "path": "/webhooks/0/rules/0/operations", "value": ["CREATE"]},
+        {"op": "remove", "path": "/webhooks/0/rules/1"},
+    ],
+    "a second webhook": [
+        {
+            "op": "add",
+            "path": "/webhooks/0",
+            "value": {
+                "name": "first.example.com",
+                "clientConfig": {"url": "https://127.0.0.1:9999/"},
+                "sideEffects": "None",
+                "admissionReviewVersions": ["v1"],
+            },
+        }
+    ],
+}
+
+
+def changed(plane, name, operations):
+    plane.kubectl("patch", *name.split("/"), "--type=json", f"--patch={json.dumps(operations)}")
+
+
+def test_what_was_changed_is_put_right_where_that_is_wanted_and_the_next_upgrade_has_no_conflict(cluster, tmp_path):
+    """By the account of the sidecar, so as its guard allows it. The upgrade changes what was changed, without force."""
+    cluster.helm(*UPGRADE, "--set=webhooks.restore=changed")
+    with sidecar(cluster, tmp_path) as process:
+        before = {each: comparable(found(cluster, each)) for each in GUARD}
+        for name, changes in zip(GUARD, (list(CHANGES)[1::2], list(CHANGES)[::2]), strict=True):
+            changed(cluster, name, [operation for each in changes for operation in CHANGES[each]])
+            assert comparable(found(cluster, name)) != before[name]
+        for name in GUARD:
+            wait_until(lambda name=name: comparable(found(cluster, name)) == before[name], name, 60)
+        text = "webhooks[0].clientConfig.url changed by kubectl-patch"
+        wait_until(
+            lambda: text in process.log.read_text() and f"mutating/{NAME}: the Mut" in process.log.read_text(), text
+        )
+    for each in GUARD:
+        whole = cluster.kubectl.json("get", *each.split("/"), "--show-managed-fields")
+        managers = {one["manager"] for one in whole["metadata"]["managedFields"]}
+        assert managers <= {"helm", "modelgate-certs"}
+    cluster.helm(*UPGRADE, "--set=webhooks.validating.failurePolicy=Ignore,webhooks.mutating.failurePolicy=Fail")
+
+
+def test_the_account_may_give_back_what_the_chart_has_and_nothing_else(cluster):
+    account = f"--as=system:serviceaccount:{NAMESPACE}:{NAME}"
+    half = [{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]
+    whole = [{**half[0], "value": "Fail"}]
+
+    def patch(operations):
+        return cluster.kubectl.run(
+            "patch", *GUARD[1].split("/"), "--type=json", f"--patch={json.dumps(operations)}", account
+        )
+
+    cluster.helm(*UPGRADE, "--set=webhooks.restore=changed")
+    wait_until(lambda: "changes caBundle only" in patch(half).err, "the guard")
+    changed(cluster, GUARD[1], half)
+    wait_until(lambda: patch(whole).code == 0, "the guard of the value")
+    cluster.helm(*UPGRADE, "--set=webhooks.restore=deleted", "--force-conflicts")
+
+    def refused():
+        changed(cluster, GUARD[1], half)
+        return "changes caBundle only" in patch(whole).err
+
+    wait_until(refused, "the guard of another value")
+
+
 def test_without_the_value_nothing_may_be_made_and_nothing_is(cluster):
     cluster.helm(*UPGRADE, "--set=webhooks.restore=false")
-    assert cluster.kubectl.find("configmap", TEMPLATE[1]) is None
     account = f"--as=system:serviceaccount:{NAMESPACE}:{NAME}"
     assert cluster.kubectl.run("auth", "can-i", "create", GUARD[0], account).out == "no\n"

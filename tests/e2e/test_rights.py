@@ -114,7 +114,7 @@ ROWS = [
     ),
     Row(
         GATE,
-        (f"get,update secrets/{CA}",),
+        (f"get,watch,update secrets/{CA}",),
         "the CA signs for the gate and nothing else, and the type of a Secret does not change",
         (
             ("the CA's key", ("get", "secret", CA), None, ""),
@@ -148,7 +148,7 @@ ROWS = [
     ),
     Row(
         GATE,
-        (f"get configmaps/{NAME}-webhooks",),
+        (f"get,watch configmaps/{NAME}-webhooks",),
         "it holds what the configurations, which every user may read, are like",
         (
             ("what is put back", ("get", "configmap", f"{NAME}-webhooks"), None, ""),
@@ -174,8 +174,8 @@ ROWS = [
     Row(
         GATE,
         (
-            f"create,get,patch *webhookconfigurations.admissionregistration.k8s.io/{NAME}",
-            f"create,get,patch *webhookconfigurations.admissionregistration.k8s.io/{NAME}-policies",
+            f"create,get,watch,patch *webhookconfigurations.admissionregistration.k8s.io/{NAME}",
+            f"create,get,watch,patch *webhookconfigurations.admissionregistration.k8s.io/{NAME}-policies",
         ),
         "a policy of the chart lets it change caBundle, and make a configuration as the chart has it: the tests below",
         (
@@ -252,7 +252,7 @@ ROWS = [
     ),
     Row(
         RECONCILER,
-        (f"get,update leases.coordination.k8s.io/{RECONCILER}",),
+        (f"get,list,watch,update leases.coordination.k8s.io/{RECONCILER}",),
         "to hold it keeps the reconciler from acting, which a stolen token of it could do without the Lease",
         (("another Lease", ("get", "lease", "another"), None, FORBIDDEN),),
     ),

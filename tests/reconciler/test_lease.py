@@ -70,7 +70,7 @@ def test_of_two_that_write_at_the_same_time_one_wins(server, candidates):
     server.fail("POST", "/leases", 409)
     assert not a.attempt()
     assert b.attempt()
-    server.fail("PUT", "/leases", 409)
+    server.fail("PUT", "/leases", 409, times=2)
     assert not b.attempt()
     assert b.attempt()
 
@@ -115,6 +115,7 @@ def test_a_leader_that_cannot_renew_gives_up_before_another_may_begin(server, ca
     a, _ = candidates
     a.attempt()
     began = time.seconds
+    server.fail("PUT", "/leases", 503, times=100)
     server.fail("GET", "/leases", 503, times=100)
     assert not a.hold(Steps(time, 600))
     assert time.seconds - began < a.duration - a.period
@@ -131,6 +132,7 @@ def test_the_time_that_taking_the_lease_took_is_part_of_the_patience(server, can
 
     server.admission = slow
     assert a.acquire(threading.Event())
+    server.fail("PUT", "/leases", 503, times=100)
     server.fail("GET", "/leases", 503, times=100)
     assert not a.hold(Steps(time, 600))
     assert time.seconds - began <= a.deadline
@@ -139,7 +141,8 @@ def test_the_time_that_taking_the_lease_took_is_part_of_the_patience(server, can
 def test_a_short_outage_costs_nothing(server, candidates, time, caplog):
     a, _ = candidates
     a.attempt()
-    server.fail("GET", "/leases", 0, times=3)
+    server.fail("PUT", "/leases", 0)
+    server.fail("GET", "/leases", 0)
     assert a.hold(Steps(time, 60))
     assert "Unreachable" in caplog.text
 
@@ -151,6 +154,36 @@ def test_a_leader_whose_lease_was_taken_gives_up(candidates, time):
     time.seconds += 20
     b.attempt()
     assert not a.hold(Steps(time, 600))
+
+
+def test_who_waits_asks_once_and_then_watches(server, candidates):
+    """However long it waits: the watch brings each renewal."""
+    a, b = candidates
+    a.attempt()
+    stop = threading.Event()
+    b.period = 0.01
+    thread = threading.Thread(target=b.acquire, args=(stop,))
+    thread.start()
+    for _ in range(5):
+        assert a.attempt()
+        version = lease(server)["metadata"]["resourceVersion"]
+        server.wait(
+            lambda version=version: (b._watched or {"metadata": {}})["metadata"].get("resourceVersion") == version
+        )
+    one = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l"
+    assert server.requests.count(("GET", one)) <= 4, "of a, and before b's watch began"
+    a.release()
+    thread.join(10)
+    assert lease(server)["spec"]["holderIdentity"] == "b"
+    stop.set()
+
+
+def test_a_leader_that_renews_writes_and_does_not_read(server, candidates):
+    a, _ = candidates
+    a.attempt()
+    server.requests.clear()
+    assert all(a.attempt() for _ in range(5))
+    assert {verb for verb, _ in server.requests} == {"PUT"}
 
 
 def test_waiting_to_lead_ends_when_asked_to(candidates, time):
@@ -179,7 +212,7 @@ def test_a_leader_whose_lease_another_process_holds_ends_at_once(server, candida
     a.attempt()
     server.delete("leases", "l", "ns")
     assert b.attempt()
-    a.period = 0.0
+    a.renewal = 0.0
     assert not a.hold(threading.Event())
 
 

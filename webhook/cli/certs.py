@@ -17,13 +17,14 @@ from pathlib import Path
 from certs import (
     BACKDATED,
     LOCAL,
+    PUT_BACK,
     Account,
-    Api,
     CertsError,
     ClockError,
     Configuration,
     DirectoryStore,
     Events,
+    FollowingApi,
     Keeper,
     Lifetimes,
     Look,
@@ -106,7 +107,8 @@ def _add_issue(parser: argparse.ArgumentParser) -> None:
         metavar="TYPE/NAME",
         help="mutating/NAME or validating/NAME; repeatable",
     )
-    add("--restore", metavar="NAMESPACE/NAME", help="the ConfigMap from which a deleted configuration is put back")
+    add("--restore", metavar="NAMESPACE/NAME", help="the ConfigMap with what configurations have to be")
+    add("--put-back", choices=PUT_BACK, default="deleted", help="which ones: deleted, also changed, or none (off)")
     add("--pod", metavar="NAMESPACE/NAME/UID", help="this pod: what is wrong in it is an Event about it")
     # For tests: a year in a minute.
     for name in ("ca", "leaf", "uptake"):
@@ -163,7 +165,8 @@ class _Task:
         self._reporter = Reporter(log.error if args.watch else _complain, self._say, self._events)
         template = _pair(args.restore) if getattr(args, "restore", None) else None
         api = self._keeper.api if self._keeper else None
-        self._restorer = Restorer(api, template, _DELETED if args.watch else _NEVER_MADE)
+        patience = _DELETED if args.watch else _NEVER_MADE
+        self._restorer = Restorer(api, template, patience, getattr(args, "put_back", "off"))
 
     def _make_keeper(self, args: argparse.Namespace) -> Keeper:
         names = _names(args.service, args.dns)
@@ -196,6 +199,9 @@ class _Task:
 
     def watch(self, stopped: Callable[[float], bool], pause: float) -> None:
         """Go on, pausing in ``stopped``. What fails is reported and tried again: what is in place is still good."""
+        if self._keeper and self._in_cluster:
+            configurations = (each.path for each in self._keeper.configurations)
+            self._api.follow(*filter(None, [*configurations, self._keeper.store.path, self._restorer.path]))
         while True:
             look, faults = self.once()
             faults += self._settle(look)
@@ -212,6 +218,8 @@ class _Task:
     def once(self) -> tuple[Look | None, list[CertsError]]:
         """One look at everything, and what went wrong: one failure does not keep the rest from being done."""
         look, faults = None, []
+        if "_api" in vars(self):
+            self._api.begin()
         try:
             self._provide()
         except CertsError as error:
@@ -258,8 +266,8 @@ class _Task:
         return self._api.now() if self._in_cluster and "_api" in vars(self) else datetime.now(UTC)
 
     @cached_property
-    def _api(self) -> Api:
-        return Api()
+    def _api(self) -> FollowingApi:
+        return FollowingApi()
 
     def _open(self, text: str) -> Store:
         scheme, _, place = text.partition(":")

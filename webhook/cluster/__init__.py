@@ -11,7 +11,7 @@ from webhook.cluster.view import APIResource, ClusterView, CountedView, Key, Kin
 from webhook.ground.later import later
 
 if TYPE_CHECKING:
-    from webhook.cluster.api import JSON, ApiError, Reader, Unreachable, content_of
+    from webhook.cluster.api import JSON, METADATA_ONLY, ApiError, Reader, Unreachable, content_of
     from webhook.cluster.definitions import DEFINITIONS, Definitions, FollowedDefinitions
     from webhook.cluster.informer import Following, Listener, join
     from webhook.cluster.nodes import NodeStore
@@ -37,6 +37,7 @@ __all__ = [
     "DEFINITIONS",
     "JSON",
     "LISTED",
+    "METADATA_ONLY",
     "APIResource",
     "AccessReview",
     "ApiError",
@@ -74,7 +75,7 @@ __all__ = [
 ]
 
 _MODULES: Final = {
-    **dict.fromkeys(("ApiError", "JSON", "Reader", "Unreachable", "content_of"), "api"),
+    **dict.fromkeys(("ApiError", "JSON", "METADATA_ONLY", "Reader", "Unreachable", "content_of"), "api"),
     **dict.fromkeys(("DEFINITIONS", "Definitions", "FollowedDefinitions"), "definitions"),
     **dict.fromkeys(("Following", "Listener", "join"), "informer"),
     "FollowedPolicies": "policies",

@@ -32,8 +32,8 @@ MOST_AFTER = 60.0
 # The page size of client-go: 500 objects of 10 KB are 5 MB.
 PAGE = 500
 
-# The server ends a watch after this time, so that a stream on a lost connection ends, too.
-WATCH_SECONDS = 290
+# The server ends a watch after this time, so that a stream on a lost connection ends, too. Each end is another request.
+WATCH_SECONDS = 570
 
 # Bookmarks come about once a minute: if two are missing, the connection is dead.
 QUIET_SECONDS = 150

@@ -25,7 +25,7 @@ DISCOVERY_SECONDS: Final = 15.0
 """Seconds between two checks for an API that is not installed: a response of a few bytes. A reference to one of its
 objects triggers a check at once (:class:`webhook.cluster.live.LiveView`)."""
 
-LOOK_AGAIN: Final = 300.0
+LOOK_AGAIN: Final = 1800.0
 """The same while a watch of the definitions is heard (:attr:`Following.heard`): then a check is only a precaution."""
 
 UNHEARD: Final = 120.0

@@ -19,7 +19,7 @@ log = logging.getLogger("modelgate")
 SECONDS: Final = 10.0
 """Between two looks without a watch: a look costs 19 small requests."""
 
-WATCHED_SECONDS: Final = 60.0
+WATCHED_SECONDS: Final = 600.0
 """Between two looks with a watch, which should not miss a change."""
 
 TIMEOUT: Final = 10.0

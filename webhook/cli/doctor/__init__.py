@@ -6,16 +6,26 @@ import argparse
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
 from webhook import catalog
 from webhook.catalog import Catalog
 from webhook.cli import FAILED, FINDINGS, GOOD, choices
-from webhook.cli.doctor.checks import certificates, configurations, definitions, pods, rights
+from webhook.cli.doctor.checks import (
+    certificates,
+    configurations,
+    definitions,
+    pods,
+    rights,
+    state,
+    surroundings,
+    template,
+)
 from webhook.cli.doctor.finding import CHECKS, ERROR, finding
 from webhook.cli.doctor.gather import from_cluster, from_files
-from webhook.cli.doctor.snapshot import Installation, Snapshot
+from webhook.cli.doctor.snapshot import Installation, Snapshot, named
 from webhook.cli.input.cluster import add_cluster, connected
 from webhook.cli.output import say
 from webhook.cli.shell.version import version
@@ -76,7 +86,7 @@ def _of_cluster(options: argparse.Namespace, loaded: Catalog) -> Snapshot | None
 
 
 def examined(snapshot: Snapshot, loaded: Catalog, namespace: str | None = None) -> Iterator[Finding]:
-    """All findings, errors first."""
+    """All findings, errors first, and causes before what follows from them."""
     found = list(dict.fromkeys(_all(snapshot, loaded, namespace)))
     yield from sorted(found, key=lambda each: each.severity is not ERROR)
 
@@ -89,12 +99,17 @@ def _all(snapshot: Snapshot, loaded: Catalog, namespace: str | None) -> Iterator
     if number and (int(number[1]), int(number[2])) < _OLDEST:
         yield finding("kubernetes-version", "API server", f"its version is {snapshot.version}")
     installations = Installation.all_of(snapshot, namespace)
+    if snapshot.cluster is None:
+        yield from _twice(snapshot)
     yield from configurations.check_leftovers(snapshot, Installation.all_of(snapshot, None))
     if not installations:
         where = f"namespace {namespace}" if namespace else "any namespace"
         yield finding("gate-missing", where, "no Deployment of the gate is found")
     for installation in installations:
         ruling = definitions.ruling_of(installation, loaded)
+        yield from state.check(installation)
+        yield from template.check(installation)
+        yield from surroundings.check(installation)
         yield from configurations.check(installation, loaded)
         yield from certificates.check(installation)
         yield from definitions.check(installation, ruling)
@@ -102,6 +117,14 @@ def _all(snapshot: Snapshot, loaded: Catalog, namespace: str | None) -> Iterator
         yield from rights.check(installation, loaded)
         yield from configurations.check_network(installation)
         yield from definitions.check_trials(installation, ruling)
+
+
+def _twice(snapshot: Snapshot) -> Iterator[Finding]:
+    """Objects of one kind, namespace and name in the manifests."""
+    counts = Counter(map(named, snapshot.objects))
+    for about, count in counts.items():
+        if count > 1:
+            yield finding("object-twice", about, f"it is in the manifests {count} times")
 
 
 def _print(findings: list[Finding], output: str) -> None:
@@ -113,6 +136,8 @@ def _print(findings: list[Finding], output: str) -> None:
         say(f"{each.severity}: {each.text} ({each.code})")
         say(f"  why: {CHECKS[each.code].why}")
         say(f"  fix: {CHECKS[each.code].fix}")
+        for command in each.helps:
+            say(f"  run: {command}")
     errors = sum(each.severity is ERROR for each in findings)
     say(f"{_many(errors, 'error')}, {_many(len(findings) - errors, 'warning')}" if findings else "nothing is wrong")
 
@@ -120,8 +145,8 @@ def _print(findings: list[Finding], output: str) -> None:
 def _document(fault: Finding) -> dict[str, str]:
     """A finding as JSON."""
     check = CHECKS[fault.code]
-    named = {"check": fault.code, "level": check.level, "about": fault.field, "what": fault.message}
-    return {**named, "why": check.why, "fix": check.fix}
+    document = {"check": fault.code, "level": check.level, "about": fault.field, "what": fault.message}
+    return {**document, "why": check.why, "fix": check.fix, "run": "".join(fault.helps)}
 
 
 def _many(count: int, noun: str) -> str:

@@ -58,6 +58,16 @@ CHECKS: Final[Mapping[str, Check]] = {
         "Without it the API server does not call the gate.",
         "Restore it: helm upgrade --reset-then-reuse-values --force-conflicts. The caBundle follows within 5 s.",
     ),
+    "configuration-changed": Check(
+        ERROR,
+        "Objects may not be reviewed, or be refused without reason.",
+        "Run the command. webhooks.restore=changed does the same by itself, within 15 s.",
+    ),
+    "template-missing": Check(
+        WARNING,
+        "It holds what each webhook configuration has to be; to delete it is the first half of break-glass.",
+        "Restore it when the break-glass state is over: helm upgrade --reset-then-reuse-values --force-conflicts.",
+    ),
     "kind-not-guarded": Check(
         ERROR,
         "Objects of this kind are stored without review.",
@@ -187,6 +197,11 @@ CHECKS: Final[Mapping[str, Check]] = {
         "During an upgrade, answers may depend on the replica.",
         "Run doctor again when `kubectl rollout status` has ended.",
     ),
+    "rollout-paused": Check(
+        ERROR,
+        "An upgrade does not begin, or does not end.",
+        "Resume it: kubectl rollout resume.",
+    ),
     "rollout-stuck": Check(
         ERROR,
         "The upgrade does not end; the pods before it serve on.",
@@ -216,6 +231,42 @@ CHECKS: Final[Mapping[str, Check]] = {
         WARNING,
         "The gate uses the set before.",
         "Correct it; `modelgate check --admission-policies` finds the error.",
+    ),
+    "flag-unknown": Check(
+        ERROR,
+        "A program ends at once when it is started with a flag that it does not have.",
+        "Remove it from gate.extraArgs or reconciler.extraArgs.",
+    ),
+    "memory-low": Check(
+        ERROR,
+        "The kernel ends the process when it needs more.",
+        "Raise gate.resources.limits.memory or reconciler.resources.limits.memory.",
+    ),
+    "runs-as-root": Check(
+        WARNING,
+        "A namespace with the restricted Pod Security Standard refuses such pods.",
+        "Restore the pod template: helm upgrade --reset-then-reuse-values --force-conflicts.",
+    ),
+    # around the release
+    "release-pending": Check(
+        ERROR,
+        "Helm refuses each later upgrade: another operation is in progress.",
+        "Go back to the last revision that ended, then upgrade again. Make sure first that no helm is running.",
+    ),
+    "budget-blocks": Check(
+        WARNING,
+        "A node with a pod of the gate cannot be drained.",
+        "Keep the budget of the chart, maxUnavailable 1, and no other.",
+    ),
+    "pods-refused": Check(
+        ERROR,
+        "Pods of the gate that end cannot be replaced.",
+        "Repair what answers that webhook, or let it fail open until then.",
+    ),
+    "object-twice": Check(
+        ERROR,
+        "The last one that is applied wins, and the other release has none.",
+        "Give each release names of its own: fullnameOverride.",
     ),
     # rights and network
     "right-missing": Check(
@@ -256,6 +307,6 @@ _NOWHERE: Final = Place(1, 1, 2)
 """A cluster has no lines."""
 
 
-def finding(check: str, about: str, what: str) -> Finding:
-    """One fault: the name of its check, the object that it is about, and what is wrong with it."""
-    return Finding(CHECKS[check].level, check, about, what, _NOWHERE)
+def finding(check: str, about: str, what: str, command: str = "") -> Finding:
+    """One fault: its check, the object that it is about, what is wrong with it, and the command that ends it."""
+    return Finding(CHECKS[check].level, check, about, what, _NOWHERE, (command,) if command else ())

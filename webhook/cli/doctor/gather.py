@@ -11,7 +11,7 @@ import urllib3
 
 from webhook.catalog import Catalog, definition_names
 from webhook.cli.doctor.snapshot import Object, Snapshot, is_ours
-from webhook.cluster import ApiError, APIResource, Reader, content_of
+from webhook.cluster import JSON, METADATA_ONLY, ApiError, APIResource, Reader, content_of
 from webhook.manifests.documents import parse, read
 
 _LISTS: Final = (
@@ -31,7 +31,9 @@ _INSIDE: Final = (
     ("/apis/rbac.authorization.k8s.io/v1", "rolebindings", "RoleBinding"),
     ("/apis/networking.k8s.io/v1", "networkpolicies", "NetworkPolicy"),
     ("/apis/autoscaling/v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler"),
+    ("/apis/policy/v1", "poddisruptionbudgets", "PodDisruptionBudget"),
 )
+_HELM: Final = "secrets?labelSelector=owner%3Dhelm"
 _SECONDS: Final = 30.0
 
 
@@ -66,6 +68,21 @@ class Live(Reader):
         except (ApiError, urllib3.exceptions.HTTPError, OSError):
             return None
 
+    def unanswered(self, namespace: str, service: str) -> str:
+        slices = f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
+        try:
+            there = self.document(f"/api/v1/namespaces/{namespace}/services/{service}")
+            if there is None:
+                return "does not exist"
+            if not (there.get("spec") or {}).get("selector"):
+                return ""
+            listed = self.document(f"{slices}?labelSelector=kubernetes.io%2Fservice-name%3D{service}") or {}
+        except ApiError:
+            return ""
+        ends = [end for piece in listed.get("items") or () for end in piece.get("endpoints") or ()]
+        ready = any((end.get("conditions") or {}).get("ready", True) for end in ends)
+        return "" if ready else "has no pod that is ready"
+
 
 def from_cluster(client: Any, catalog: Catalog, namespace: str | None, *, read_only: bool) -> Snapshot:
     """What the checks need of a cluster. What may not be read is named. Raises Unreachable without an answer."""
@@ -80,25 +97,30 @@ def from_cluster(client: Any, catalog: Catalog, namespace: str | None, *, read_o
     for space in sorted(spaces & {namespace} if namespace else spaces):
         for root, plural, kind in _INSIDE:
             objects += _listed(live, f"{root}/namespaces/{space}", plural, kind, unread=unread)
+        templates = [f"{gate['metadata']['name']}-webhooks" for gate in gates if gate["metadata"]["namespace"] == space]
+        objects += _got(live, f"/api/v1/namespaces/{space}/configmaps", templates, unread)
         if not read_only:
+            objects += _listed(
+                live, f"/api/v1/namespaces/{space}", _HELM, "Secret", unread, METADATA_ONLY.format("List")
+            )
             objects += _got(live, f"/api/v1/namespaces/{space}/secrets", sorted(_secrets(gates, space)), unread)
     return Snapshot(objects, datetime.now(UTC), live, str(version), tuple(unread), read_only=read_only)
 
 
-def _listed(live: Live, root: str, plural: str, kind: str, unread: list[str]) -> Iterator[Object]:
+def _listed(live: Live, root: str, plural: str, kind: str, unread: list[str], accept: str = JSON) -> Iterator[Object]:
     try:
-        found = live.document(f"{root}/{plural}") or {}
+        found = live.document(f"{root}/{plural}", accept=accept) or {}
     except ApiError as error:
         if not error.status:
             raise
         unread.append(f"{plural}: {error.message}")
         return
     for each in found.get("items") or []:
-        yield {"kind": kind, **each}
+        yield {**each, "kind": kind}
 
 
 def _got(live: Live, root: str, names: Sequence[str], unread: list[str]) -> Iterator[Object]:
-    kinds = {"secrets": "Secret", "customresourcedefinitions": "CustomResourceDefinition"}
+    kinds = {"configmaps": "ConfigMap", "secrets": "Secret", "customresourcedefinitions": "CustomResourceDefinition"}
     for name in names:
         try:
             found = live.document(f"{root}/{name}")

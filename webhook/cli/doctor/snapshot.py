@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -28,6 +29,10 @@ class Cluster(Protocol):
 
     def text(self, pod: Object, port: int, path: str) -> str | None:
         """What a pod serves over plain HTTP; None if it cannot be read."""
+        ...
+
+    def unanswered(self, namespace: str, service: str) -> str:
+        """Why nothing answers at a Service; "" if something does, or it is not known."""
         ...
 
 
@@ -105,9 +110,42 @@ class Installation:
         flags = (each.removeprefix("--publish=").partition("/") for each in self.certs())
         return {self.name, *(name for found, _, name in flags if found == type_)}
 
-    def restored(self) -> str:
-        """The name of the ConfigMap from which deleted configurations are put back; "" for none."""
-        return next((each.rpartition("/")[2] for each in self.certs() if each.startswith("--restore=")), "")
+    @property
+    def template_name(self) -> str:
+        """The name of the ConfigMap that holds what the configurations have to be."""
+        return f"{self.name}-webhooks"
+
+    def template(self) -> Object | None:
+        """That ConfigMap; None if it does not exist."""
+        return self.snapshot.find("ConfigMap", self.template_name, self.namespace)
+
+    def wanted(self, kind: str, name: str) -> dict[str, Any] | None:
+        """What the release says that a configuration has to be; None if it does not say, or not in JSON."""
+        type_ = kind.removesuffix("WebhookConfiguration").lower()
+        try:
+            wanted = json.loads(((self.template() or {}).get("data") or {})[f"{type_}.{name}"])
+        except (KeyError, TypeError, ValueError):
+            return None
+        hooks = wanted.get("webhooks") if isinstance(wanted, dict) else None
+        is_usable = isinstance(hooks, list) and all(isinstance(hook, dict) and "name" in hook for hook in hooks)
+        return wanted if is_usable else None
+
+    def upgrade(self) -> str:
+        """The command that gives the chart all its fields back; CHART stands for the chart."""
+        flags = "--reset-then-reuse-values --force-conflicts"
+        return f"helm upgrade {self.instance} CHART --namespace={self.namespace} {flags}"
+
+    def records(self) -> list[dict[str, str]]:
+        """Helm's records of the release: the labels version and status of each."""
+        secrets = self.snapshot.of("Secret", namespace=self.namespace)
+        labels = [dict(secret["metadata"].get("labels") or {}) for secret in secrets]
+        own = [record for record in labels if record.get("owner") == "helm" and record.get("name") == self.instance]
+        return [record for record in own if record.get("version", "").isdecimal() and "status" in record]
+
+    def put_back(self) -> str:
+        """What `modelgate certs` puts back: deleted, changed or off."""
+        flag = "--put-back="
+        return next((given.removeprefix(flag) for given in self.certs() if given.startswith(flag)), "off")
 
     @property
     def mode(self) -> str:
@@ -126,8 +164,14 @@ class Installation:
         return groups_of(built_in().keys() - set(self.flags().without))
 
     def configurations(self) -> list[Object]:
-        """Those that call this gate's Service, without what is left over of an earlier state of the release."""
-        return [each for each in self.snapshot.of(*WEBHOOKS) if self._is_called_by(each) and not self.has_left(each)]
+        """Those of the release and those that call its Service, but not what is left over of an earlier state."""
+        return [each for each in self.snapshot.of(*WEBHOOKS) if self.owns(each)]
+
+    def owns(self, configuration: Object) -> bool:
+        """Whether a configuration is one of the release; by its name also if it calls something else today."""
+        own = configuration["metadata"]["name"] in {self.name, f"{self.name}-policies"} and is_ours(configuration)
+        mine = own and _label(configuration, INSTANCE) == self.instance and not called(configuration)
+        return mine or (self._is_called_by(configuration) and not self.has_left(configuration))
 
     def has_left(self, configuration: Object) -> bool:
         """Whether a configuration of this release is none that it has today, as after an upgrade that failed."""

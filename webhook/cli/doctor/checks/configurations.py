@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any, Final
 
 from webhook.catalog import Catalog
+from webhook.cli.doctor.checks import state
 from webhook.cli.doctor.finding import finding
 from webhook.cli.doctor.snapshot import (
     COMPONENT,
@@ -59,16 +60,28 @@ def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
         own = {each["metadata"]["name"]: each for each in configurations if each["kind"] == kind}
         for name in sorted(found.published(kind) - own.keys()):
-            yield finding("configuration-missing", f"{kind} {name}", "the configuration does not exist")
-        if found.name in own:
+            yield from _missing(kind, name, found)
+        if found.name in own and not state.differences_of(own[found.name], found):
             yield from _kinds(own[found.name], found, catalog)
     if found.flags().profile == Profile.AUDIT:
         yield finding("only-warns", named(found.gate), "its profile is audit")
-    for each in configurations:
+    for each in (own for own in configurations if not state.differences_of(own, found)):
         for webhook in filter(lambda one: one.get("rules"), each.get("webhooks") or []):
             yield from _webhook(each, webhook, found)
             yield from _service(each, webhook, found)
     yield from _second(found)
+
+
+def _missing(kind: str, name: str, installation: Installation) -> Iterator[Finding]:
+    """It does not exist, or belongs to another gate: two releases of one name, in two namespaces."""
+    other = installation.snapshot.find(kind, name)
+    if other is None:
+        yield state.missing(kind, name, installation)
+    else:
+        services = " and ".join(sorted(map("/".join, called(other))))
+        what = f"{kind} {name} calls {services}, and not this gate"
+        command = f"helm uninstall {installation.instance} --namespace={installation.namespace}"
+        yield finding("second-gate", named(installation.gate), what, command)
 
 
 def _kinds(configuration: Object, found: Installation, catalog: Catalog) -> Iterator[Finding]:
@@ -132,7 +145,11 @@ def _vital(webhook: Object, found: Installation) -> Iterator[tuple[str, str]]:
 
 
 def _service(configuration: Object, webhook: Object, found: Installation) -> Iterator[Finding]:
-    target = webhook["clientConfig"]["service"]
+    target = webhook["clientConfig"].get("service")
+    if target is None:
+        what = f"it calls {webhook['clientConfig'].get('url')}, and no Service"
+        yield finding("service-wrong", f"{named(configuration)}, webhook {webhook['name']}", what, found.upgrade())
+        return
     if target.get("path") != (path := _PATHS[configuration["kind"]]):
         what = f"it calls {target.get('path')}, and not {path}"
         yield finding("service-wrong", f"{named(configuration)}, webhook {webhook['name']}", what)
@@ -181,6 +198,8 @@ def check_leftovers(snapshot: Snapshot, installations: Sequence[Installation]) -
     """
     gates = {(each.namespace, each.name) for each in installations}
     for each in snapshot.of(*WEBHOOKS):
+        if any(one.owns(each) for one in installations):
+            continue
         if is_ours(each) and not called(each) & gates:
             yield _left(each, "its release has no gate any more")
         elif any(one.has_left(each) for one in installations):

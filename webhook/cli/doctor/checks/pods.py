@@ -71,7 +71,7 @@ def _ready(found: Installation) -> Iterator[Finding]:
         yield finding("gate-down", about, f"no pod is ready: {_why(unready, found, 'gate')}")
     elif _is_stuck(found.gate):
         yield finding("rollout-stuck", about, f"its new pods do not become ready: {_why(unready, found, 'gate')}")
-    elif _rolls(found.gate):
+    elif _rolls(found.gate) and not found.gate["spec"].get("paused"):
         yield finding("rollout", about, f"{_new(found.gate)} of {wanted} pods are of the newest template and ready")
     else:
         for each in unready:
@@ -148,7 +148,10 @@ def _alike(found: Installation) -> Iterator[Finding]:
     by_digest: dict[tuple[str, str], list[str]] = defaultdict(list)
     for pod in filter(_is_ready, found.pods()):
         if trouble := _AND_YET.match(_text(pod, found, "/readyz") or ""):
-            yield finding("replica-troubled", named(pod), trouble[1])
+            # The account was deleted and made again: the token of the pod is of the one before.
+            restart = f"kubectl rollout restart deployment/{found.name} --namespace={found.namespace}"
+            command = restart if "401" in trouble[1] else ""
+            yield finding("replica-troubled", named(pod), trouble[1], command)
         text = _text(pod, found, "/metrics")
         if text is None:
             continue

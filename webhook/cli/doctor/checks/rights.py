@@ -21,7 +21,7 @@ from webhook.vap import resource_of_kind
 _ESCALATING: Final = {"escalate", "bind", "impersonate", "*"}
 _FOLLOWED: Final = ("get", "list", "watch")
 _OWNED: Final = (*_FOLLOWED, "create", "patch", "delete")
-_REPLACED: Final = ("get", "update")
+_REPLACED: Final = ("get", "watch", "update")
 
 
 class _Right(NamedTuple):
@@ -60,10 +60,10 @@ def _of_certs(found: Installation) -> Iterator[_Right]:
         yield _Right("events.k8s.io", "events", "create")
         for each in found.configurations():
             plural = each["kind"].lower() + "s"
-            verbs = ("get", "patch", *(["create"] if found.restored() else []))
+            verbs = ("get", "watch", "patch", *(["create"] if found.put_back() != "off" else []))
             yield from _each("admissionregistration.k8s.io", [plural], verbs, each["metadata"]["name"])
-        if restored := found.restored():
-            yield _Right("", "configmaps", "get", restored)
+        yield from _each("", ["configmaps"], ("get", "watch"), found.template_name)
+        if found.put_back() != "off":
             yield _Right("rbac.authorization.k8s.io", "clusterroles", "get", found.name)
     if view := found.accounts().get("view"):
         yield _Right("", "serviceaccounts/token", "create", view)
@@ -127,7 +127,7 @@ def _of_reconciler(found: Installation, catalog: Catalog) -> Iterator[_Right]:
             yield _Right(gvk.group, f"{known.plural}/status", verb)
     yield _Right("", "events", "create")
     yield _Right("coordination.k8s.io", "leases", "create")
-    yield from _each("coordination.k8s.io", ["leases"], _REPLACED, flags.lease)
+    yield from _each("coordination.k8s.io", ["leases"], ("list", *_REPLACED), flags.lease)
     yield from _each("openreports.io", ["reports"], _OWNED)
     yield from _each("openreports.io", ["clusterreports"], _OWNED if whole else _FOLLOWED)
     yield from _each("wgpolicyk8s.io", ["policyreports"], _OWNED)
