@@ -14,8 +14,8 @@ from certs import files
 from certs.api import Api
 from certs.errors import ApiServerError, DirectoryError
 
-# The shortest that an API server grants. A token ends with its account, also if one of the same name follows, and nothing
-# here is told: so long a server is refused at most.
+# The shortest that an API server grants. A token ends with its account, also if one of the same name follows, of which
+# nothing here is told: so long a server is refused at most.
 _LIFETIME = timedelta(minutes=10)
 _TOKEN, _CA, _RENEW = "token", "ca.crt", "renew-at"
 

@@ -24,9 +24,13 @@ REVIEW = {"uid": "1", "operation": "CREATE", "kind": KIND, "resource": RESOURCE,
 def digests(served: Served) -> set[str]:
     """What a gate says of its rules, in three places."""
     ready = re.search(r"^catalog (\w+)$", served.get("/readyz")[1], re.MULTILINE)
-    metric = re.search(r'^modelgate_catalog_info\{digest="(\w+)"\} 1', served.get("/metrics")[1], re.MULTILINE)
+    pack = re.search(r"^pack llmkube (\w{16})$", served.get("/readyz")[1], re.MULTILINE)
+    shown = r'^modelgate_catalog_info\{digest="(\w+)",packs="llmkube:(\w+)"\} 1'
+    metric = re.search(shown, served.get("/metrics")[1], re.MULTILINE)
     assert ready
+    assert pack
     assert metric
+    assert metric[2] == pack[1]
     return {ready[1], metric[1], stamp(served).catalog}
 
 

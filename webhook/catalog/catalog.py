@@ -42,7 +42,8 @@ class Catalog:
 
     It covers ``rules``, the digest of rules and definitions, and the ``settings``, because they change what the rules
     decide. ``files`` is the digest of the files that were loaded. ``packs`` are the APIs' operators; ``in_force`` are
-    the releases of those of which another one counts than the documented one.
+    the releases of those of which another one counts than the documented one. ``added`` are the digests of the
+    users' packs.
     """
 
     kinds: Kinds
@@ -51,6 +52,7 @@ class Catalog:
     files: bytes = field(default=b"", repr=False)
     packs: Mapping[str, Pack] = field(default_factory=dict, repr=False)
     in_force: Mapping[str, InForce] = field(default_factory=dict)
+    added: Mapping[str, str] = field(default_factory=dict, repr=False)
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -231,7 +233,14 @@ def load(
     if loaded.problems:
         raise CatalogError(loaded.problems)
     settings = check_settings(loaded.packs, settings)
-    catalog = Catalog(_lazy(loaded.kinds, kept), loaded.whole_digest(), settings, kept.digest, loaded.packs)
+    catalog = Catalog(
+        _lazy(loaded.kinds, kept),
+        loaded.whole_digest(),
+        settings,
+        kept.digest,
+        loaded.packs,
+        added=loaded.added_digests(),
+    )
     return catalog.under(chosen(loaded.packs, settings.releases)) if settings.releases else catalog
 
 

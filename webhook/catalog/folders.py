@@ -97,6 +97,10 @@ class Loaded:
             whole.update(self.added[name].digest())
         return whole.hexdigest()
 
+    def added_digests(self) -> dict[str, str]:
+        """The digest of each of the users' packs, as short as that of a catalog."""
+        return {name: self.added[name].hexdigest()[:16] for name in sorted(self.added)}
+
     def add_kinds(self, pack: Pack, crd: CRD, place: str) -> None:
         """Add the kinds that a definition of an API serves."""
         defined = {kind.gvk: kind for kind in kinds_of(pack.folder.name, crd, pack)}

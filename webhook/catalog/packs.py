@@ -17,7 +17,8 @@ from webhook.catalog.tables import read_tables, table_files
 from webhook.facts import FACTS
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
-from webhook.manifests.folders import content_of, entries
+from webhook.manifests.files import Boundary
+from webhook.manifests.folders import LARGEST, content_of, entries
 from webhook.policy import node_at
 from webhook.policy.pack import PackDocument, Setting, Spec
 from webhook.policy.problems import checked
@@ -130,6 +131,18 @@ class PackFiles:
         return "/".join((self.folder.name if self.trusted else str(self.folder), *file))
 
     def content(self, file: Traversable) -> bytes:
+        """The content of a file.
+
+        Raises:
+            CatalogError: it is a user's, and is too large, a device, or a link that leads out of the folder, as an
+                image may have them.
+            OSError: it cannot be read.
+        """
+        if not self.trusted and isinstance(file, Path):
+            if isinstance(self.folder, Path) and not Boundary(self.folder).has(file):
+                raise CatalogError([Problem(str(file), "", "is a link that leads out of the folder: copy the file")])
+            if (size := file.stat().st_size) > LARGEST:
+                raise CatalogError([Problem(str(file), "", f"has {size:,} bytes; {LARGEST:,} are the most")])
         return content_of(file, trusted=self.trusted)
 
     def documents(self) -> list[Document]:

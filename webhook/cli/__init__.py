@@ -36,6 +36,7 @@ COMMANDS: Final = {
     "normalise": ("webhook.cli.normalise", "print manifests with all defaults, as a cluster would store them"),
     "test": ("webhook.cli.test", "run test cases of policies"),
     "pack": ("webhook.cli.pack", "make a folder of policies for definitions of your own"),
+    "policies": ("webhook.cli.policies", "convert policies of Kyverno and Gatekeeper to Kubernetes' own"),
     "rule": ("webhook.cli.rule", "explain one rule"),
     "export": ("webhook.cli.export", "export rules as Kubernetes admission policies or as CRD rules"),
     "fields": ("webhook.cli.fields", "list every field that Modelgate may set"),

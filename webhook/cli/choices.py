@@ -10,6 +10,7 @@ from webhook.catalog import built_in, known_apis
 from webhook.cli.shell.parser import Flags, group
 from webhook.facts.settings import Behaviour, Settings
 from webhook.library.given import settings_of
+from webhook.policy import DEFAULT_RELEASE, RELEASES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +58,18 @@ def add_packs(flags: Flags) -> None:
         metavar="DIR",
         help="folder of APIs of your own, laid out as <api>/crds/ and <api>/<kind>.yaml, or one such API: their kinds "
         "and rules are added to the built-in ones; repeatable",
+    )
+
+
+def add_kubernetes(flags: Flags) -> None:
+    """Declare the flag for the version of the cluster that native policies are printed for."""
+    flags.add_argument(
+        "--kubernetes",
+        choices=tuple(RELEASES),
+        default=str(DEFAULT_RELEASE),
+        metavar="VERSION",
+        help=f"the version of the cluster: {', '.join(RELEASES)} (default {DEFAULT_RELEASE}, for it and newer ones); "
+        "before 1.36, mutating policies are v1beta1",
     )
 
 

@@ -21,7 +21,7 @@ from webhook.engine import POD_CODES
 from webhook.kubernetes import pod_places
 from webhook.manifests import documents
 from webhook.manifests.folders import content_of, entries
-from webhook.policy import DEFAULT_RELEASE, RELEASES, Profile, Release
+from webhook.policy import Profile, Release
 from webhook.policy.export import left_out, with_rules
 
 _ONLY: Final = {"validating": "ValidatingAdmissionPolicy", "mutating": "MutatingAdmissionPolicy"}
@@ -45,14 +45,7 @@ def add_parser(commands: Commands) -> None:
         choices=tuple(_ONLY),
         help="print one type of policy: the API server has a manifest directory for each",
     )
-    parser.add_argument(
-        "--kubernetes",
-        choices=tuple(RELEASES),
-        default=str(DEFAULT_RELEASE),
-        metavar="VERSION",
-        help=f"the version of the cluster: {', '.join(RELEASES)} (default {DEFAULT_RELEASE}, for it and newer ones); "
-        "before 1.36, mutating policies are v1beta1",
-    )
+    choices.add_kubernetes(parser)
     choices.add_release(parser)
     parser.add_argument(
         "--profile",

@@ -16,8 +16,10 @@ from webhook.manifests.reading import Reading, read_paths
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-__all__ = ["Watched", "content_of", "entries", "files", "read_all", "scan"]
+__all__ = ["LARGEST", "Watched", "content_of", "entries", "files", "read_all", "scan"]
 
+LARGEST: Final = 32 << 20
+"""Bytes of a file in a user's folder: ten times the largest definition, which a cluster could not hold (1.5 MiB)."""
 EVERYTHING: Final = Reading(strict=True)
 
 
@@ -134,7 +136,9 @@ class Watched(Generic[T]):
             for folder in self._folders:
                 root = Path(os.path.realpath(folder, strict=True))
                 for file in files(root):
-                    found.update(f"{file.relative_to(root)}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+                    state = file.stat()  # what is larger is refused when it is loaded
+                    content = file.read_bytes() if state.st_size <= LARGEST else str(state.st_mtime_ns).encode()
+                    found.update(f"{file.relative_to(root)}\0{state.st_size}\0".encode() + content)
                 found.update(b"\0")
         except OSError as error:
             self._tried = ""  # when it is readable again, load it in any case

@@ -153,8 +153,10 @@ def _readiness(gate: Gate) -> Callable[[Request], object]:
         notes = "".join(f"{one_line(str(each))}\n" for each in state.deviations if each.is_notable)
         notes += "".join(f"{text}\n" for text in gate.uncovered.texts)
         catalog = state.catalog.digest if state.catalog else ""
+        packs = state.catalog.added.items() if state.catalog else ()
+        lines = "".join(f"pack {api} {digest}\n" for api, digest in packs)
         fleet = " ".join(filter(None, ["fleet", state.shared_digest(), *gate.fleet]))
-        return PlainTextResponse(f"ok{trouble}\ncatalog {catalog}\n{fleet}\n{policies}{releases}{notes}")
+        return PlainTextResponse(f"ok{trouble}\ncatalog {catalog}\n{lines}{fleet}\n{policies}{releases}{notes}")
 
     return readyz
 

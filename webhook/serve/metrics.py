@@ -174,7 +174,9 @@ class Metrics:
         self.rules = Counts("modelgate_findings", "Findings by rule code and what came of them.", labels)
         for counts in (self.requests, self.seconds, self.rules):
             self.registry.register(counts)
-        self.catalog = Gauge("modelgate_catalog_info", "The catalog in use.", ("digest",), registry=self.registry)
+        self.catalog = Gauge(
+            "modelgate_catalog_info", "The catalog in use.", ("digest", "packs"), registry=self.registry
+        )
         self.fleet = Gauge(
             "modelgate_fleet_info",
             "What clusters of one stage have in common: rules, packs, profile, policies and exceptions.",

@@ -1,4 +1,4 @@
-"""`modelgate pack`: make a folder of policies for definitions, and check one."""
+"""`modelgate pack`: make a folder of policies for definitions, check one, and make an image of it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ examples:
   modelgate pack new crds/widgets.yaml               the folder acme/, for a definition of the group acme.example.com
   modelgate test acme --coverage                     its cases, and the codes without one
   modelgate pack check acme                          whether it holds all that is promised of built-in packs
+  modelgate pack build acme -o acme.tar              an image of it, to be mounted in a cluster
   modelgate check --policies acme manifests/         judge by it, beside the built-in rules
 """
 
@@ -41,9 +42,19 @@ def add_parser(commands: Commands) -> None:
         "absent; pack.yaml names the groups and the letters of the codes. Exit code 1 if something is missing.",
     )
     check.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="the folder (default: the built-in APIs)")
+    build = actions.add_parser(
+        "build",
+        help="write folders as an image that a pod mounts as a volume",
+        description="Write folders of APIs as an image in an OCI layout, an archive that skopeo or oras copies to a "
+        "registry, and print its digest. Equal folders give equal bytes. A gate prints the digest of each pack in "
+        "/readyz and in the metric modelgate_catalog_info.",
+    )
+    build.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="folders of APIs, or of one")
+    build.add_argument("--output", "-o", type=Path, required=True, metavar="FILE", help="the archive to write")
+    build.add_argument("--tag", default="latest", metavar="TAG", help="the name in the layout (default latest)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Exit codes of the two actions: see there."""
-    name = {"new": "webhook.cli.pack.new", "check": "webhook.cli.pack.checking"}[options.action]
+    """Exit codes of the actions: see there."""
+    name = "webhook.cli.pack." + {"check": "checking"}.get(options.action, options.action)
     return int(importlib.import_module(name).run(options))

@@ -11,7 +11,7 @@ from webhook.cli.doctor.finding import finding
 from webhook.cli.doctor.snapshot import Installation, Object, named
 from webhook.library import Finding
 
-_DIGEST: Final = re.compile(r'^modelgate_catalog_info\{digest="([^"]+)"\} 1', re.MULTILINE)
+_DIGEST: Final = re.compile(r'^modelgate_catalog_info\{digest="([^"]+)"[^}]*\} 1', re.MULTILINE)
 _POLICIES: Final = re.compile(r'^modelgate_admission_policies_info\{digest="([^"]+)"\} 1', re.MULTILINE)
 _REFUSED: Final = re.compile(
     r'^modelgate_(catalog|admission_policies)_loads_total\{outcome="refused"\} ([0-9.e+]+)', re.MULTILINE
