@@ -116,7 +116,7 @@ def test_a_scan_says_what_the_next_release_would_change_in_the_cluster(plane, ga
     assert done.returncode == 1, done.stderr
     head, *lines = done.stdout.splitlines()
     change = "LLMKube 0.9.5 (the documented release) → LLMKube 0.9.19"
-    assert head == f"what if {change}: 1 newly warned (2 objects judged twice)"
+    assert head == f"what if {change}: 1 newly warned, 2 with other defaults (2 objects judged twice)"
     (place,) = (line for line in lines if "LK306 newly warned: spec.hardware.accelerator: " in line)
     assert place.endswith(f"(Model {namespace}/amd)")
     assert scan(kubeconfig, *part, upgrade).returncode == 0
@@ -130,6 +130,7 @@ def test_a_scan_says_what_the_next_release_would_change_in_the_cluster(plane, ga
         "unjudged": 0,
         "resolved": 0,
         "otherDefaults": 0,
+        "otherChildren": 0,
     }
     assert [each["namespaces"] for each in report["codes"]] == [{namespace: 2}, {namespace: 1}]
     nothing = scan(kubeconfig, *part, "--what-if=release=llmkube=0.9.5")
