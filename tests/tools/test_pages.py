@@ -29,6 +29,7 @@ SERVING = {"serve", "reconcile", "demo", "lsp"}
 """Commands that run until they are stopped, or start servers: tests/serve, tests/reconciler and tests/cli run them."""
 CLUSTER = {"scan", "certs", "doctor"}
 """What reads a cluster: test_scan.py, test_certs.py and test_install.py in tests/e2e run it."""
+POLICIES = ROOT / "tests" / "fixtures" / "policies"
 MAKE = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 POLICY = """\
 apiVersion: admissionregistration.k8s.io/v1
@@ -76,6 +77,11 @@ def commands() -> Iterator[tuple[str, str]]:
 FOUND = sorted(set(commands()))
 
 
+def first(name: str, count: int) -> str:
+    """The first documents of a file of policies."""
+    return "---\n".join((POLICIES / name).read_text().split("---\n")[:count])
+
+
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files that the pages name."""
@@ -87,12 +93,16 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "cluster/runtimes.yaml": RUNTIMES,
         "cluster.yaml": RUNTIMES,
         "mine/policy.yaml": POLICY,
+        "native.yaml": POLICY,
+        "kyverno/policies.yaml": first("kyverno.yaml", 1),
+        "templates/templates.yaml": first("gatekeeper.yaml", 2),
+        "constraints/none.yaml": "",
         "fleet/admission-policies/policy.yaml": POLICY,
         "fleet/enforcement/everywhere.yaml": yaml.safe_dump(enforcement("everywhere", action="audit")),
     }.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
-    pack_at(root / "fleet" / "packs")
+    shutil.copytree(pack_at(root / "fleet" / "packs"), root / "acme")
     (root / "crds").mkdir()
     shutil.copy(definition_files()[0], root / "crds")
     for name in ("policies", "packs"):

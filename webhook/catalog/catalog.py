@@ -136,12 +136,11 @@ class Catalog:
         """
         for gvk, listed in self.kinds.listed.items():
             if installed is None or f"{listed.plural}.{gvk.group}" in installed:
-                policy = self.kinds[gvk].policy
-                policy.drop_trees()
-                for child in policy.children:
-                    kind = GroupVersionKind(*group_version(child.api_version), child.kind)
-                    if not children.is_builtin(kind):
-                        self.defined(kind)
+                self.kinds[gvk].policy.drop_trees()
+            for child in self.kinds.current(gvk).policy.children:
+                kind = GroupVersionKind(*group_version(child.api_version), child.kind)
+                if not children.is_builtin(kind):
+                    self.defined(kind)
         return self
 
     def undecided(self) -> Iterator[tuple[str, int]]:
