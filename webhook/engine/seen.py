@@ -9,9 +9,9 @@ import orjson
 from webhook.cluster import ClusterView, Notes
 from webhook.facts.nodes import mapping
 
-LIMIT: Final = 4 * 2**20
-"""Bytes of JSON, and of what was said: of some hundred objects with 10 KB each."""
-MOST: Final = 2048
+LIMIT: Final = 2 * 2**20
+"""Bytes of JSON, and of what was said: of two hundred objects with 10 KB each."""
+MOST: Final = 512
 """Objects. Each keeps what was read for it in memory, even after the cluster has another version of that."""
 
 Key: TypeAlias = tuple[bytes | str | int, ...]
