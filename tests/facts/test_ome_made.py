@@ -159,6 +159,76 @@ def test_a_volume_of_a_model_that_is_not_in_view_is_there():
     assert {"name": "m", "emptyDir": {}} in volumes
 
 
+def configured(**written: Any) -> Json:
+    said = {"ingressGateway": "a/b", "ingressService": "c", **written}
+    metadata = {"name": "inferenceservice-config", "namespace": "ome"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"ingress": json.dumps(said)}}
+
+
+WANTED = {"ome.io/ingress-disable-creation": "false"}
+GATEWAY = {"enableGatewayAPI": True, "omeIngressGateway": "net/main"}
+
+
+def ingress(config: Json | None, spec: str = "engine: {}", runtime: Json = RUNTIME, **metadata: Any) -> Json:
+    facts = made(service(spec, **metadata), MODEL, runtime, *([] if config is None else [config]))
+    assert not (facts["ingress"] and facts["entry"])
+    found: Json = facts["ingress"]
+    return found
+
+
+def places(found: Json) -> list[tuple[str, str]]:
+    return [(each["host"], each["service"]) for each in found.get("rules") or found.get("routes") or ()]
+
+
+@pytest.mark.parametrize(
+    ("config", "annotations", "host"),
+    [
+        (None, {}, ""),
+        (None, WANTED, "s.n.svc.cluster.local"),
+        (configured(disableIngressCreation=True), {}, ""),
+        (configured(), {}, "s.n.example.com"),
+        (configured(), {"ome.io/ingress-disable-creation": "true"}, ""),
+        (configured(ingressDomain="a.b", ingressClassName=None), {}, "s.n.a.b"),
+        (configured(ingressDomain="a.b"), {"ome.io/ingress-domain": "own.b"}, "s.n.own.b"),
+        (configured(), {"ome.io/ingress-domain-template": "{{.Name}}.c."}, "s.c."),
+        (configured(), {"ome.io/ingress-domain-template": "{{ .Name }}.{{ .Labels.x }}.c"}, ""),
+        (configured(), {"ome.io/ingress-domain": "Upper.b"}, ""),
+        (configured(ingressGateway=""), {}, ""),
+        (configured(disableIngressCreation="false"), {}, ""),
+        ({**configured(), "data": {"ingress": "{"}}, WANTED, ""),
+        ({**configured(), "data": {}}, {}, "s.n.example.com"),
+    ],
+)
+def test_an_ingress_is_made_where_ome_is_told_to(config: Json | None, annotations: Json, host: str) -> None:
+    assert places(ingress(config, annotations=annotations)) == ([(host, "s-engine")] if host else [])
+
+
+def test_each_component_has_a_host_and_the_first_leads_to_the_router_or_engine():
+    runtime = {**RUNTIME, "spec": {**RUNTIME["spec"], "decoderConfig": {"runner": {"name": "d", "image": "d"}}}}
+    disaggregated = places(ingress(configured(ingressDomain="a.b"), "{engine: {}, decoder: {}}", runtime))
+    assert disaggregated == [
+        (f"s{part}.n.a.b", f"s{to}") for part, to in (("", "-engine"), *_twice("engine", "decoder"))
+    ]
+    routed = places(ingress(configured(ingressDomain="a.b"), "{engine: {}, router: {}}"))
+    assert routed == [(f"s{part}.n.a.b", f"s{to}") for part, to in (("", "-router"), *_twice("router", "engine"))]
+    assert ingress(configured(), "engine: {minReplicas: 0}") == {}
+
+
+def _twice(*roles: str) -> list[tuple[str, str]]:
+    return [(f"-{role}", f"-{role}") for role in roles]
+
+
+def test_with_the_gateway_api_engine_and_decoder_have_routes():
+    runtime = {**RUNTIME, "spec": {**RUNTIME["spec"], "decoderConfig": {"runner": {"name": "d", "image": "d"}}}}
+    labels = {"team": "t", "networking.knative.dev/visibility": "x"}
+    found = ingress(configured(**GATEWAY), "{engine: {}, decoder: {timeoutSeconds: 5}}", runtime, labels=labels)
+    assert places(found) == [("s.n.example.com", "s"), ("s-decoder.n.example.com", "s-decoder")]
+    assert [route["timeout"] for route in found["routes"]] == ["60s", "5s"]
+    assert [route["labels"] for route in found["routes"]] == [{"team": "t"}] * 2
+    assert (found["gatewayNamespace"], found["gateway"]) == ("net", "main")
+    assert ingress(configured(**{**GATEWAY, "omeIngressGateway": ""})) == {}
+
+
 def test_fine_tuned_weights_have_a_volume_in_memory():
     weight = {"kind": "FineTunedWeight", "apiVersion": "ome.io/v1beta1", "metadata": {"name": "w"}, "spec": {}}
     obj = service("{model: {name: m, fineTunedWeights: [w]}, engine: {}}")
@@ -230,5 +300,7 @@ def test_no_value_is_a_fault_of_a_fact(spec: Any, runtime: Any, annotations: Any
     metadata = {"name": "s", "namespace": "n", "annotations": annotations}
     for written in (spec, {**given, "runtime": {"name": "r"}, "model": {"name": "m"}, "engine": given}):
         made({"metadata": metadata, "spec": written}, below, {**MODEL, "spec": runtime})
+        made({"metadata": metadata, "spec": written}, below, {**configured(), "data": {"ingress": json.dumps(runtime)}})
+        made({"metadata": metadata, "spec": written}, below, configured(**dict.fromkeys(GATEWAY, runtime)))
         pods_of_runtime({"spec": written})
         job({"metadata": metadata, "spec": written}, MemoryView([below]))

@@ -404,8 +404,8 @@ def _unplaced(field: str) -> str:
 
 
 def _written(place: list[str | int]) -> list[str | int]:
-    """A place as objects have it: the API server leaves out the metadata of a template."""
+    """A place as objects have it: the API server leaves out the metadata of a template, and that of an Ingress."""
     for index, key in enumerate(place[:-1]):
         if key in _TEMPLATES and place[index + 1] in ("annotations", "labels"):
             return [*place[: index + 1], "metadata", *place[index + 1 :]]
-    return place
+    return ["metadata", "annotations", ".".join(map(str, place[1:]))] if place[:1] == ["annotations"] else place

@@ -12,23 +12,27 @@ from typing import Final
 
 from webhook.facts.fact import BOOLEAN, INTEGER, STRING, Schema, fields
 from webhook.facts.nodes import Referent, at, items, mapping, name_of, text, whole
+from webhook.facts.ome.ingress import INGRESS, ingress_of
 from webhook.facts.ome.merging import merged
 from webhook.facts.ome.service import MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, mode_of
-from webhook.facts.ome.wiring import PORT, Json, Served, Wiring, beside, has_container, pod_of, shortened, text_map
+from webhook.facts.ome.wiring import (
+    NOT_KEPT,
+    PORT,
+    Json,
+    Served,
+    Wiring,
+    beside,
+    has_container,
+    pod_of,
+    shortened,
+    text_map,
+)
 from webhook.golang.errors import GoError
 from webhook.golang.json import GoStruct, marshal
 from webhook.golang.strconv import atoi
 
 _NAME: Final = 63
 """Characters of a label's value and of the name of a Service."""
-_NOT_KEPT: Final = frozenset(
-    {
-        "autoscaling.knative.dev/min-scale",
-        "autoscaling.knative.dev/max-scale",
-        "internal.ome.io/storage-initializer-sourceuri",
-        "kubectl.kubernetes.io/last-applied-configuration",
-    }
-)
 _OF_POD_ONLY: Final = (
     "k8s.grafana.com/",
     "loki.grafana.com/",
@@ -69,10 +73,11 @@ MADE: Final = fields(
     model=fields(**dict.fromkeys(("name", "size", "type", "vendor", "format", "version"), STRING)),
     **dict.fromkeys(("runtime", "config", "tuned"), STRING),
     entry=fields(role=STRING, port=INTEGER, type=STRING, annotations=_TEXTS),
+    ingress=INGRESS,
     merged=_OBJECT,
 )
 """Of an InferenceService. ``model`` has what is known of it, ``runtime`` is its name, absent without one. ``config`` is
-the JSON about the model, and ``entry`` the Service that users reach: empty without one."""
+the JSON about the model, and ``entry`` the Service that users reach: empty without one, as where an ``ingress`` is."""
 
 
 _OF_REFERENCES: Final = {
@@ -80,6 +85,7 @@ _OF_REFERENCES: Final = {
     "runtime": {"at": "spec.runtime.name"},
     "config": {"at": "spec.model"},
     "tuned": {"at": "spec.model.fineTunedWeights"},
+    "ingress": {"at": ""},
 }
 _OF_METADATA: Final = {
     **{key: {"at": "metadata.name"} for key in ("name", "app", "lws", "scaled")},
@@ -96,25 +102,28 @@ _OF_METADATA: Final = {
 def made(context: Served) -> Json:
     """What OME makes of a service, as :data:`MADE`."""
     if text(context.service, "metadata", "annotations", MODE) == "VirtualDeployment":
-        return {"components": [], "model": {}, "config": "", "tuned": "false", "entry": {}}
+        return {"components": [], "model": {}, "config": "", "tuned": "false", "entry": {}, "ingress": {}}
     components = _components(context)
+    modes = {component["role"]: component["mode"] for component in components}
+    wanted = [role for role in ROLES if isinstance(context.spec.get(role), dict)]
+    complete = "engine" in wanted and [*modes] == wanted
     return {
         "components": components,
         "model": _described(context.model),
         **({"runtime": context.runtime.name} if context.runtime is not None else {}),
         "config": _config(context),
         "tuned": "true" if context.weights else "false",
-        "entry": _entry(context, components),
+        "entry": _entry(context, components) if complete else {},
+        "ingress": ingress_of(context.service, context.ingress, modes) if complete else {},
         "merged": {**_OF_REFERENCES, "entry": {"at": "spec.router" if "router" in context.spec else "spec.engine"}},
     }
 
 
 def _entry(context: Served, components: list[Json]) -> Json:
-    """The Service with the name of the InferenceService, if all components are there and no ingress is."""
-    wanted = [role for role in ROLES if isinstance(context.spec.get(role), dict)]
+    """The Service with the name of the InferenceService, if OME makes no ingress."""
     labels = text_map(context.service, "metadata", "labels")
     local = labels.get("networking.knative.dev/visibility") == "cluster-local"
-    if "engine" not in wanted or [component["role"] for component in components] != wanted or context.ingress or local:
+    if context.ingress.get("disableIngressCreation") is not True or local:
         return {}
     entry = next((component for component in components if component["role"] == "router"), components[0])
     annotations = text_map(context.service, "metadata", "annotations")
@@ -188,7 +197,7 @@ class _Component:
     @cached_property
     def _annotations(self) -> dict[str, str]:
         own = text_map(self.context.service, "metadata", "annotations")
-        kept = {key: value for key, value in own.items() if key not in _NOT_KEPT}
+        kept = {key: value for key, value in own.items() if key not in NOT_KEPT}
         tuned = {"ome.io/inject-fine-tuned-adapter": self.context.weights[0]} if self.context.weights else {}
         return {**kept, **text_map(self.spec, "annotations"), **tuned}
 

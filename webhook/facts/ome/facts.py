@@ -12,6 +12,7 @@ from webhook.facts.nodes import Memo, Referent, at, items, mapping, namespace_of
 from webhook.facts.ome.benchmark import JOB, job
 from webhook.facts.ome.choice import accelerators_of, choice, explained_choice, model_of, preferred, selection_of
 from webhook.facts.ome.components import MADE, PODS, made, pods_of_runtime
+from webhook.facts.ome.ingress import ingress_config
 from webhook.facts.ome.lookup import MISSING_CLAIMS, find_model, find_runtime, missing_claims, runtime_lists
 from webhook.facts.ome.notation import DEFAULTS, prometheus_error, query_error, range_of, scenario_fits
 from webhook.facts.ome.runtimes import (
@@ -29,7 +30,6 @@ from webhook.facts.ome.service import (
     base_of,
     deployment_of,
     has_full_runner,
-    has_ingress,
     migration_of,
     misspelt,
     predictor_used,
@@ -128,7 +128,7 @@ def _made(service: dict[str, Any], view: ClusterView, settings: Settings) -> dic
     names = texts(service, "spec", "model", "fineTunedWeights")
     weight = view.get(Kind("ome.io", "FineTunedWeight"), "", names[0]) if names else None
     model, runtime = model_of(service, view, settings), _chosen_runtime(service, view, settings)
-    return made(Served(service, model, runtime, tuple(names), weight, has_ingress(service, view, settings)))
+    return made(Served(service, model, runtime, tuple(names), weight, ingress_config(service, view, settings)))
 
 
 def _workers(runtime: Any, part: str) -> bool:

@@ -102,18 +102,6 @@ def _default_mode(view: ClusterView, settings: Settings) -> Deployment:
     return Deployment(mode)
 
 
-def has_ingress(service: Any, view: ClusterView, settings: Settings) -> bool:
-    """Whether OME makes an ingress: by the annotation or the ConfigMap. What OME ships makes none."""
-    annotation = at(service, "metadata", "annotations", "ome.io/ingress-disable-creation")
-    if isinstance(annotation, str):
-        return annotation != "true"
-    written = text(view.get(Kind("", "ConfigMap"), settings.ome_namespace, CONFIG), "data", "ingress")
-    try:
-        return at(json.loads(written), "disableIngressCreation") is False
-    except (ValueError, RecursionError):
-        return False
-
-
 def predictor_used(service: Any) -> bool:
     """Whether the deprecated predictor is used. maxReplicas, workerSpec or model.runtime alone do not count."""
     predictor = mapping(service, "spec", "predictor")

@@ -39,6 +39,15 @@ _NOT_OF_POD: Final = frozenset(
         *("config", "runner", "leader", "worker", "size"),
     }
 )
+NOT_KEPT: Final = frozenset(
+    {
+        "autoscaling.knative.dev/min-scale",
+        "autoscaling.knative.dev/max-scale",
+        "internal.ome.io/storage-initializer-sourceuri",
+        "kubectl.kubernetes.io/last-applied-configuration",
+    }
+)
+"""Annotations of a service that its children do not get."""
 _PLACEHOLDER: Final = re.compile(r"\{\{\s*\.(Name|Namespace|Labels|Annotations)(?:\.([^\s}.]+))?\s*\}\}")
 _GPU: Final = "nvidia.com/gpu"
 
@@ -69,17 +78,16 @@ def ready_label(model: Referent) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A service, what was chosen for it, the names of its fine-tuned weights, and the first one.
-
-    ``ingress``: whether OME makes one.
+    """A service, what was chosen for it, the names of its fine-tuned weights, the first one, and OME's ``ingress``
+    configuration for it.
     """
 
     service: Json
     model: Referent | None
     runtime: Referent | None
-    weights: tuple[str, ...] = ()
-    weight: Json | None = None
-    ingress: bool = False
+    weights: tuple[str, ...]
+    weight: Json | None
+    ingress: Json
 
     @property
     def spec(self) -> Json:
