@@ -109,20 +109,13 @@ def _routes(service: Json, config: Json, modes: Mapping[str, str]) -> Json:
 def _route(service: Json, part: str, rule: Json) -> Json:
     """A route with its timeout, which only the decoder and the old predictor say."""
     seconds = whole(service, "spec", part, "timeoutSeconds")
-    metadata = {key: text_map(service, "metadata", key) for key in ("labels", "annotations")}
-    kept = {
-        key: {name: value for name, value in metadata[key].items() if name not in _NOT_OF_ROUTES} for key in metadata
-    }
-    places = {
-        **{key: f"metadata.{key}" for key in metadata},
-        "timeout": f"spec.{part}.timeoutSeconds" if seconds else "",
-    }
-    return {
-        **rule,
-        **{key: value for key, value in kept.items() if value},
-        "timeout": f"{_SECONDS if seconds is None else seconds}s",
-        "merged": {**rule["merged"], **{key: {"at": place} for key, place in places.items()}},
-    }
+    places = {"timeout": "" if seconds is None else f"spec.{part}.timeoutSeconds"}
+    route: Json = {"timeout": f"{_SECONDS if seconds is None else seconds}s"}
+    for key in ("labels", "annotations"):
+        given = text_map(service, "metadata", key).items()
+        if kept := {name: value for name, value in given if name not in _NOT_OF_ROUTES}:
+            route[key], places[key] = kept, f"metadata.{key}"
+    return {**rule, **route, "merged": {**rule["merged"], **{key: {"at": place} for key, place in places.items()}}}
 
 
 def _rule(service: Json, config: Json, name: str, target: str) -> Json:
