@@ -59,6 +59,18 @@ def test_each_line_of_a_child_has_the_field_that_decides_it(folder, file, capsys
     assert "type: AverageValue" not in comments
 
 
+def test_of_many_fields_the_part_is_named_unless_one_has_the_value(tmp_path, capsys) -> None:
+    file = tmp_path / "s.yaml"
+    spec = "{modelRef: m, contextSize: 8192, parallelSlots: 4, extraArgs: [--own]}"
+    head = "apiVersion: inference.llmkube.dev/v1alpha1\nkind: InferenceService\nmetadata: {name: s, namespace: t}\n"
+    file.write_text(f"{head}spec: {spec}\n")
+    _, out, _ = run(capsys, "explain", "--no-config", "--children", file)
+    comments = dict(line.strip().removeprefix("- ").split("  # ") for line in out.splitlines() if "  # " in line)
+    assert comments["--ctx-size"] == "spec"
+    assert comments["'8192'"] == "spec.contextSize"
+    assert comments["--own"] == "spec.extraArgs"
+
+
 def test_an_empty_list_has_its_field_too(folder, tmp_path, capsys) -> None:
     file = tmp_path / "s.yaml"
     file.write_text(TEXT.replace('metrics: [{name: qps, average: "3"}]', "metrics: []"))

@@ -215,9 +215,7 @@ def _at(value: Any, path: Place) -> Any:
 def _below(value: Any, key: str | int) -> Any:
     if isinstance(value, Mapping):
         return value.get(key, MISSING)
-    if isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value):
-        return value[key]
-    return MISSING
+    return value[key] if isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value) else MISSING
 
 
 def _rank(
@@ -231,9 +229,10 @@ def _rank(
 
 
 def _has(written: Any, value: Any) -> bool:
-    """Whether a value is what is written, or a key or a value of a map that is; of a whole float, the integer is."""
+    """Whether a value is what is written, in a list or map that is, or a key; of a whole float, the integer is."""
     if value is MISSING or written is MISSING:
         return False
-    if isinstance(written, Mapping):
-        return isinstance(value, str) and (value in written or value in written.values())
+    entries = [*written, *written.values()] if isinstance(written, Mapping) else written
+    if isinstance(entries, list):
+        return isinstance(value, str) and value in entries
     return str(int(written) if isinstance(written, float) and written.is_integer() else written) == str(value)

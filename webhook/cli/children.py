@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Any, Final
 
 import yaml
@@ -12,14 +13,14 @@ from webhook.children import Child
 from webhook.cli.dumping import dumped
 from webhook.cli.output import printable
 from webhook.facts.nodes import namespace_of
-from webhook.ground.fieldpath import field_path
+from webhook.ground.fieldpath import field_keys, field_path
 
 Keys = tuple[str | int, ...]
 
 _NAMESPACE: Final = ("metadata", "namespace")
 _STAMP: Final = field_path(("metadata", "annotations", ANNOTATION))
 _SHOWN: Final = 3
-"""Fields beside a line: what follows from many is not read off a list of them."""
+"""Fields beside a line. What follows from more is not read off a list of them: the part that has them is named."""
 _BLOCKS: Final = frozenset({"|", ">"})
 """The styles of texts whose lines have no room for a comment."""
 
@@ -55,7 +56,15 @@ def _fields(child: Child, keys: Keys, value: Any) -> list[str]:
     origin = child.origin(keys, value)
     found = [each for each in dict.fromkeys((origin.field, *origin.others)) if each and each != _STAMP]
     deepest = [each for each in found if not any(other.startswith((f"{each}.", f"{each}[")) for other in found)]
-    return deepest[:_SHOWN]
+    return deepest if len(origin.others) < _SHOWN else _parts(deepest)
+
+
+def _parts(fields: Sequence[str]) -> list[str]:
+    """The deepest nodes that have the fields: one below each key of the object."""
+    places = [field_keys(field) for field in fields]
+    tops = dict.fromkeys(place[0] for place in places)
+    steps = [zip(*(place for place in places if place[0] == top), strict=False) for top in tops]
+    return [field_path([keys[0] for keys in takewhile(lambda keys: len({*keys}) == 1, step)]) for step in steps]
 
 
 def _leaves(keys: Keys, value: Any, node: Any) -> Iterator[tuple[Keys, Any, Any]]:

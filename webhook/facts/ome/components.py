@@ -271,7 +271,7 @@ class _Component:
             runner = mapping(self.spec, "runner") or next(iter(items(self.spec, "containers")), {})
             pod = {"containers": [{"name": MAIN, "image": text(runner, "image") or "of-the-runtime"}]}
             node = {"at": path, "beside": {"containers[0]": "runner"}}
-            merged_with = {"spec": {"at": path, "alone": {}}, "pod": node, "worker": node}
+            merged_with = {"spec": {"at": path, "alone": {}}, "pod": node, "worker": node, "ports": {"at": ""}}
             return {"pod": pod, "merged": merged_with, **({"worker": pod} if self.mode == MULTI_NODE else {})}
         wiring = Wiring(self.context, self.role, self._annotations, self._workers, probed=self.mode != MULTI_NODE)
         bases = dict(_parts(self.base, self.mode)) if mode_of(self.base, self.role, {}) == self.mode else {}
