@@ -160,7 +160,7 @@ def test_an_explanation_shows_the_choice_the_fit_and_what_the_operator_makes(exp
     assert candidates == ["chosen", "possible", "out", "out"]
     for text in (
         "sglang-small",
-        "rank 1, score 20",
+        "rank 1, score 30",
         "model size 8B is outside supported range [60B, 80B]",
         "34.8 GiB of 24 GiB, 144 %",
         "derived from vendor and runtime (LK102)",
@@ -170,7 +170,7 @@ def test_an_explanation_shows_the_choice_the_fit_and_what_the_operator_makes(exp
         assert text in parts.text
     widths = [float(attributes["width"] or 0) for tag, attributes in parts.elements if tag == "rect"]
     assert widths[:3] == [100, 69, 31], "the whole, the memory that there is, and what is needed beyond it"
-    assert widths[3:] == [100, 100, 100, 50], "the scores 20 and 10, each on the whole"
+    assert widths[3:] == [100, 100, 100, 50], "the scores 30 and 15, each on the whole"
     assert "<script" not in explained.read_text()
     assert "script-src 'none'" in explained.read_text()
 

@@ -204,13 +204,15 @@ def test_an_odd_value_of_python_is_judged_or_is_a_documented_error(gate, odd, wh
         ("llama", "other", "; there is one in namespace team, and it is looked for in other"),
         ("llama", None, "; there is one in namespace team, and it is looked for in default"),
         ("quite-another", "team", "is not among the files given; add it, or use Gate"),
+        ("lama-base", "team", "is not among the files given; add it, or use Gate"),  # which is of another API
     ],
 )
 def test_what_a_reference_may_mean_is_said(gate, name, namespace, said):
     model = {**MODEL, "metadata": {"name": "llama", "namespace": "team"}}
     metadata = {"name": "chat", **({"namespace": namespace} if namespace else {})}
     service = {**MODEL, "kind": "InferenceService", "metadata": metadata, "spec": {"modelRef": name}}
-    (finding,) = (each for each in gate.check_all([model, service])[1].warnings if each.code == "LS401")
+    base = {"apiVersion": "ome.io/v1beta1", "kind": "ClusterBaseModel", "metadata": {"name": "llama-base"}, "spec": {}}
+    (finding,) = (each for each in gate.check_all([base, model, service])[2].warnings if each.code == "LS401")
     assert said in finding.message
 
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 
 from tests.lsp.test_scenes import MODEL, OME, RUNTIMES, SERVICE
+from webhook.cli import lsp
 from webhook.cli.lsp import _desk
 from webhook.cli.shell.running import parser
 from webhook.lsp.actions import actions
@@ -89,6 +90,19 @@ def test_no_question_raises(workspace, text, line, character, encoding):
         types.TextDocumentIdentifier("file:///w/edited.yaml"), everything, types.CodeActionContext([], only)
     )
     actions("file:///w/edited.yaml", "/w/edited.yaml", workspace, lines, asked)
+
+
+def test_of_a_disk_only_open_files_are_judged(tmp_path, monkeypatch):
+    for name in ("a.yaml", "b.yaml"):
+        (tmp_path / name).write_text(MODEL)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(lsp, "_MOST", 1)
+    desk = _desk(parser({"lsp"}).parse_args(["lsp"]), tmp_path)
+    assert desk.given.documents == []
+    assert desk.remark == f"only open files are judged: {tmp_path} has too many files"
+    workspace = Workspace(desk)
+    workspace.change(f"{tmp_path}/a.yaml", MODEL)
+    assert len([*workspace.objects]) == 1
 
 
 def test_a_file_that_has_an_object_twice_can_be_changed(workspace):

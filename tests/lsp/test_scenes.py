@@ -639,7 +639,7 @@ def test_what_the_operator_makes_and_why_a_runtime_is_chosen_are_shown(tmp_path)
         assert commands == editor.can["executeCommandProvider"]["commands"]
         for action, words in (
             (children, ("kind: Deployment", "name: chat-engine  # metadata.name")),
-            (page, ("<!doctype html>", "sglang-small", "rank 1, score 20")),
+            (page, ("<!doctype html>", "sglang-small", "rank 1, score 30")),
         ):
             uri = editor.ask("workspace/executeCommand", **action["command"])
             made = Path(unquote(urlsplit(uri).path))

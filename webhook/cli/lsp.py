@@ -35,6 +35,11 @@ examples:
   modelgate lsp --tcp 7998          for an editor that connects to a port
 """
 _LOOPBACK: Final = "127.0.0.1"
+_MOST: Final = 10_000
+"""Files of YAML and JSON in a workspace. A folder with more is a disk or a home, not a repository."""
+_ENTRIES: Final = 20 * _MOST
+"""Files and folders that are counted: a disk has millions."""
+_FORMATS: Final = (".yaml", ".yml", ".json")
 
 
 def add_parser(commands: Commands) -> None:
@@ -90,7 +95,8 @@ def _desk(options: argparse.Namespace, root: Path) -> Desk:
         CatalogError, DocumentError, SettingsError: as :func:`webhook.cli.manifests.outcomes`.
     """
     os.chdir(root)  # the configuration is that of the folder
-    given = argparse.Namespace(**{**vars(options), "files": [root]})
+    too_large = _is_too_large(root)
+    given = argparse.Namespace(**{**vars(options), "files": [] if too_large else [root]})
     options = configured(given)
     surrounded = manifests.surrounded(options)
     ignored, docs = known_codes(options.ignore, surrounded.codes), options.docs_url or ""
@@ -112,10 +118,21 @@ def _desk(options: argparse.Namespace, root: Path) -> Desk:
         page=page,
         children=_children,
         explanation=_explanation,
+        remark=f"only open files are judged: {root} has too many files" if too_large else "",
         policies=options.admission_policies,
         strict_kinds=options.unknown_kinds == "error",
     )
     return desk
+
+
+def _is_too_large(root: Path) -> bool:
+    count, entries = 0, 0
+    for _, folders, files in os.walk(root):
+        count += sum(name.endswith(_FORMATS) for name in files)
+        entries += len(folders) + len(files)
+        if count > _MOST or entries > _ENTRIES:
+            return True
+    return False
 
 
 def _children(review: ReviewedManifest) -> str:

@@ -158,8 +158,8 @@ def _with_name(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def described(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> list[children.Child]:
-    """The objects that the operator makes of the object of a request, each in its namespace; those that fail are left
-    out.
+    """The objects that the operator makes of the object of a request, each in its namespace; those that fail, and those
+    that are assumed, are left out.
 
     Raises:
         SpentError, DeadlineExceeded, PolicyFault: as a judgement.
@@ -168,7 +168,8 @@ def described(request: Request, catalog: Catalog, view: ClusterView, options: Op
     if review is None or not review.kind.policy.children:
         return []
     scope = review.scope(_with_name(review.kind.seen(review.kind.schema.decode(review.obj).object)), None)
-    rules, owner = review.kind.policy.children, Kind(review.kind.gvk.group, review.kind.gvk.kind)
+    rules = tuple(rule for rule in review.kind.policy.children if not rule.assumed)
+    owner = Kind(review.kind.gvk.group, review.kind.gvk.kind)
     made = (each for each in children.children_of(rules, scope, owner) if isinstance(each, children.Child))
     namespace = namespace_of(scope.object)
     return [each.of(children.placed(each.object, namespace)) for each in made]

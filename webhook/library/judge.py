@@ -14,9 +14,9 @@ from difflib import get_close_matches
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from webhook.admission import Decision, Warn
+from webhook.admission import Decision, Warn, group_version
 from webhook.admission.errors import CatalogError, Problem
 from webhook.catalog import Catalog
 from webhook.cluster import ClusterView, MemoryView
@@ -63,6 +63,18 @@ _MOST: Final = 2_000
 """Objects among which names that are like another one are looked for: each missing one is compared with all."""
 
 
+class _Thing(NamedTuple):
+    """What an object is; its kind in lower case."""
+
+    group: str
+    kind: str
+    namespace: str
+
+    def may_be(self, noun: str, group: str) -> bool:
+        """Whether an object of this group may mean it by a noun: ``model`` for a BaseModel of its own group."""
+        return self.kind == noun or (self.group == group and noun in self.kind)
+
+
 class Nearby:
     """The names of all objects that are known; a finding about a missing one gets what it may mean."""
 
@@ -70,38 +82,40 @@ class Nearby:
         self._objects = objects
 
     @cached_property
-    def _names(self) -> Mapping[str, list[tuple[str, str]]]:
-        """Name → kind, in lower case, and namespace of each object."""
-        found: dict[str, list[tuple[str, str]]] = {}
-        for each in self._objects:
-            metadata = each["metadata"]
-            found.setdefault(metadata["name"], []).append((each["kind"].lower(), metadata.get("namespace") or ""))
-        return found
+    def _names(self) -> Mapping[str, list[_Thing]]:
+        """The objects of each name."""
+        names: dict[str, list[_Thing]] = {}
+        for obj in self._objects:
+            metadata, group = obj["metadata"], group_version(obj["apiVersion"])[0]
+            thing = _Thing(group, obj["kind"].lower(), metadata.get("namespace") or "")
+            names.setdefault(metadata["name"], []).append(thing)
+        return names
 
-    def told(self, decision: Decision, namespace: str) -> Decision:
-        """The decision about an object in a namespace, with the names that it may mean."""
+    def told(self, decision: Decision, obj: Mapping[str, Any]) -> Decision:
+        """The decision about an object, with the names that it may mean."""
         if not any(UNSEEN in each.message for each in decision.warnings):
             return decision
-        return replace(decision, warnings=tuple(self._told(each, namespace) for each in decision.warnings))
+        return replace(decision, warnings=tuple(self._told(each, obj) for each in decision.warnings))
 
-    def _told(self, warning: Warn, namespace: str) -> Warn:
-        found = _MISSING.fullmatch(warning.message)
-        hint = next(self._meant(found["noun"].lower(), found["name"], namespace), "") if found else ""
-        if found is None or not hint:
+    def _told(self, warning: Warn, obj: Mapping[str, Any]) -> Warn:
+        missing = _MISSING.fullmatch(warning.message)
+        hint = next(self._meant(missing["noun"].lower(), missing["name"], obj), "") if missing else ""
+        if missing is None or not hint:
             return warning
-        return Warn(warning.field, f"{found['what']} {_KNOWN}; {hint}", warning.code, warning.policy)
+        return Warn(warning.field, f"{missing['what']} {_KNOWN}; {hint}", warning.code, warning.policy)
 
-    def _meant(self, noun: str, name: str, namespace: str) -> Iterator[str]:
-        for kind, where in self._names.get(name, ()):
-            if noun in kind and where not in {"", namespace}:
-                yield f"there is one in namespace {where}, and it is looked for in {namespace}"
+    def _meant(self, noun: str, name: str, obj: Mapping[str, Any]) -> Iterator[str]:
+        group, namespace = group_version(str(obj["apiVersion"]))[0], namespace_of(obj) or "default"
+        for thing in self._names.get(name, ()):
+            if thing.may_be(noun, group) and thing.namespace not in {"", namespace}:
+                yield f"there is one in namespace {thing.namespace}, and it is looked for in {namespace}"
         if len(self._names) <= _MOST:
             like = [
-                each
-                for each, objects in self._names.items()
-                if any(noun in kind and where in {"", namespace} for kind, where in objects)
+                other
+                for other, things in self._names.items()
+                if any(thing.may_be(noun, group) and thing.namespace in {"", namespace} for thing in things)
             ]
-            yield from (f"did you mean {each}?" for each in get_close_matches(name, like, 1))
+            yield from (f"did you mean {other}?" for other in get_close_matches(name, like, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +167,7 @@ class Judge:
 
     def review(self, document: Document) -> ReviewedManifest:
         reviewed = review(document, self.catalog, self.view, self.options, self.stored, strict_kinds=self.strict_kinds)
-        decision = self.nearby.told(reviewed.validation, namespace_of(document.value) or "default")
+        decision = self.nearby.told(reviewed.validation, document.value)
         if is_policy(document.value):
             decision = replace(decision, warnings=(*decision.warnings, *odd_words(document.value, self.catalog)))
         describe = partial(described, reviewed, self.catalog, self.view, self.options)

@@ -124,6 +124,8 @@ class ManifestServer(LanguageServer):
             message = f"modelgate: the workspace is not judged: {error}"
             self.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
             return
+        if remark := self.files.desk.remark:
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Info, f"modelgate: {remark}"))
         self.publish_soon()
 
     def stop(self) -> None:

@@ -43,8 +43,8 @@ class Desk:
 
     ``read`` gives the documents of a file with this text, and ``settled`` the document that is judged of one of a text;
     ``findings`` gives those of a review that are not left out, and ``page`` the address of the page of a code, or "".
-    ``policies`` are admission policies. ``children`` prints what the operator makes of an object, and ``explanation``
-    is a page about it.
+    ``policies`` are admission policies, and ``remark`` is what a user is told once. ``children`` prints what the
+    operator makes of an object, and ``explanation`` is a page about it.
     """
 
     root: Path
@@ -57,6 +57,7 @@ class Desk:
     page: Callable[[str], str]
     children: Callable[[ReviewedManifest], str]
     explanation: Callable[[ReviewedManifest, Explanation], str]
+    remark: str = ""
     policies: Path | None = None
     strict_kinds: bool = False
 

@@ -149,7 +149,8 @@ class _Compiler:
         copies, leaves = paths_of([fields]), tuple({leaf.path: leaf for leaf in of_facts(fields)}.values())
         computed = tuple(templates.computed)
         return ChildRule(
-            child.name, api_version, kind, when, each, fields, child.becomes, facts, copies, leaves, computed
+            *(child.name, api_version, kind, when, each, fields, child.becomes, facts, copies, leaves, computed),
+            assumed=child.assumed,
         )
 
     def _item(self, path: tuple[str, ...], at: tuple[str | int, ...]) -> Environment | None:

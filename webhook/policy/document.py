@@ -245,6 +245,7 @@ class Child:
     ``when``: whether it is made. ``each``: it is made for each item of a list, as ``$each``.
     ``becomes``: what follows where the API server refuses it, to end a sentence.
     ``operator``: as for a :class:`Default`, by its name.
+    ``assumed``: it is made of other objects, of which this one is a part; here it is judged, and not shown.
     """
 
     __pydantic_config__ = NO_OTHERS
@@ -254,6 +255,7 @@ class Child:
     object: dict[str, Any]
     becomes: Annotated[str, TextSchema(least=1, strip=True, most=80)]
     operator: RangeText | None = None
+    assumed: Flag = False
     docs: str = ""
 
     def __post_init__(self) -> None:

@@ -370,6 +370,7 @@ class ChildRule:
     copies: frozenset[tuple[str, ...]]
     leaves: tuple[Copied, ...] = ()
     expressions: tuple[Expression, ...] = ()
+    assumed: bool = False
 
     def needs(self, absent: Collection[Place]) -> bool:
         """Whether it reads a field of the object that the definition does not have."""

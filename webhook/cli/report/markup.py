@@ -39,7 +39,8 @@ def plain(text: object) -> str:
 def source_line(text: str) -> str:
     """A line of a file as HTML, with its spaces, and without credentials."""
     shown = masked(text[:_WIDTH].expandtabs(4))
-    return escape("".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in shown))
+    end = "…" if len(text) > _WIDTH else ""
+    return escape("".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in shown) + end)
 
 
 def bar(share: float) -> str:
