@@ -1,6 +1,7 @@
 """The release of an operator on the command line: by flag, configuration and definitions, and what is said of it."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -293,10 +294,7 @@ def test_a_code_of_another_release_can_be_ignored(file: Path, capsys: pytest.Cap
 
 def test_cases_name_releases_that_exist(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cases = tmp_path / "llmkube" / "cases"
-    (tmp_path / "llmkube").mkdir()
-    for each in (ROOT / "policies" / "llmkube").iterdir():
-        if each.name != "cases":
-            (tmp_path / "llmkube" / each.name).symlink_to(each)
+    shutil.copytree(ROOT / "policies" / "llmkube", tmp_path / "llmkube", ignore=lambda *_: ["cases"])
     cases.mkdir()
     table: dict[str, Any] = {
         "apiVersion": "modelgate.dev/v1alpha1",
