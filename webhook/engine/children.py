@@ -61,6 +61,7 @@ _TOO_MANY: Final = "FieldValueTooMany"
 _ABSENT: Final = "FieldValueRequired"
 _NOT_FOUND: Final = "FieldValueNotFound"
 _CONTAINERS: Final = frozenset({"containers", "initContainers", "ephemeralContainers"})
+_BELOW: Final = re.compile(r"[.\[]")
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 
 Judge: TypeAlias = Callable[[dict[str, Any]], Iterable[FieldError]]
@@ -134,7 +135,12 @@ def child_findings(subject: Subject, of_rules: Findings, rest: bytes) -> Childre
         faults = [fault for fault in faults if fault.code != FAILED]
     explaining = {rule.code for rule in policy.validations if rule.explains}
     explained = frozenset(finding.field for finding in of_rules if finding.code in explaining)
-    faults = [fault for fault in faults if not _is_explained(fault, explained)]
+    around = frozenset(above for field in explained for above in _lineage(field))
+    faults = [
+        fault
+        for fault in faults
+        if fault.field not in around and not any(_is_refused(field, explained) for field in (fault.field, *fault.reads))
+    ]
     strictness = review.strictness()
 
     def is_refusal(fault: ChildFault) -> bool:
@@ -190,14 +196,14 @@ def _of_stored(subject: Subject) -> Iterable[ChildFault]:
     return _Judge(review, _with_name(subject.old), subject.old).faults(nameless(subject.old))
 
 
+def _lineage(field: str) -> Iterator[str]:
+    """A field and those above it. There may be a thousand faults and as many other fields: each looks at its own."""
+    yield field
+    yield from (field[: end.start()] for end in _BELOW.finditer(field))
+
+
 def _is_refused(field: str, refused: frozenset[str]) -> bool:
-    return any(field == each or field.startswith((f"{each}.", f"{each}[")) for each in refused)
-
-
-def _is_explained(fault: ChildFault, explained: frozenset[str]) -> bool:
-    return any(_is_refused(field, explained) for field in (fault.field, *fault.reads)) or any(
-        _is_refused(field, frozenset([fault.field])) for field in explained
-    )
+    return not refused.isdisjoint(_lineage(field))
 
 
 def _is_plain(name: str, rest: bytes) -> bool:
