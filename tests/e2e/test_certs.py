@@ -282,8 +282,16 @@ RIGHTS = [
 ]
 
 
-# Needed where a configuration was deleted: test_restore.py.
-RESTORING = [("Role", 3, "get"), ("ClusterRole", 0, "create"), ("ClusterRole", 1, "get")]
+# Needed where a configuration was deleted or changed: test_restore.py. Without the right to watch, a sidecar asks again
+# and again: test_quiet.py.
+RESTORING = [
+    ("Role", 1, "watch"),
+    ("Role", 3, "get"),
+    ("Role", 3, "watch"),
+    ("ClusterRole", 0, "create"),
+    ("ClusterRole", 0, "watch"),
+    ("ClusterRole", 1, "get"),
+]
 
 
 @pytest.mark.parametrize(("kind", "rule", "verb", "complaint"), RIGHTS)

@@ -55,7 +55,7 @@ def status_of(kubectl, row, name, status):
         obj = kubectl.find(row.resource, name)
         return obj if (obj or {}).get("status", {}).get("status") == status else None
 
-    return wait_until(there, f"{row.kind} {name} to be {status}")
+    return wait_until(there, f"{row.kind} {name} to be {status}", seconds=60)
 
 
 def write_status(kubectl, resource, name, status):

@@ -65,10 +65,13 @@ def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
             yield from _kinds(own[found.name], found, catalog)
     if found.flags().profile == Profile.AUDIT:
         yield finding("only-warns", named(found.gate), "its profile is audit")
-    for each in (own for own in configurations if not state.differences_of(own, found)):
+    for each in configurations:
+        changed = state.differences_of(each, found)
         for webhook in filter(lambda one: one.get("rules"), each.get("webhooks") or []):
-            yield from _webhook(each, webhook, found)
-            yield from _service(each, webhook, found)
+            if not changed:
+                yield from _webhook(each, webhook, found)
+            if not any("clientConfig" in one.path for one in changed):
+                yield from _service(each, webhook, found)
     yield from _second(found)
 
 
