@@ -24,8 +24,10 @@ if TYPE_CHECKING:
         labels,
     )
     from webhook.admission.plain import cut_end, escaped, one_line
+    from webhook.admission.status import WARNING_LENGTH
 
 __all__ = [
+    "WARNING_LENGTH",
     "Cause",
     "Decision",
     "Default",
@@ -42,7 +44,10 @@ __all__ = [
 ]
 
 _PLAIN: Final = ("cut_end", "escaped", "one_line")
-_MODULES: Final = {name: "plain" if name in _PLAIN else "decision" for name in __all__}
+_MODULES: Final = {
+    **{name: "plain" if name in _PLAIN else "decision" for name in __all__},
+    "WARNING_LENGTH": "status",
+}
 """The module of each name, which is loaded when the name is first used."""
 
 if not TYPE_CHECKING:

@@ -13,7 +13,7 @@ from itertools import islice, takewhile
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from webhook import children  # what judges a child is loaded for the first one
-from webhook.admission import Request
+from webhook.admission import WARNING_LENGTH, Request
 from webhook.catalog import Catalog
 from webhook.cel import BudgetExceeded, CelError
 from webhook.cluster import ClusterView, Kind, NotedView, Notes
@@ -341,7 +341,8 @@ class _Judge:
                 continue
             code = REFUSED if any(key in _TEMPLATES for key in place) else _CODES.get(child.rule.kind, OTHER)
             beside = f" (see also {', '.join(origin.others)})" if origin.others else ""
-            text = _line(fault.text, _where(child, origin, place), f"; {becomes}", beside)
+            room = min(LINE, WARNING_LENGTH - len(f"{origin.field}:  ({code})")) - len(fault.text)
+            text = fault.text + _tail(room, _where(child, origin, place), f"; {becomes}", beside)
             lacks = origin.rest if may_be_given else ""
             yield ChildFault(code, origin.field, error.type, text, origin.reads, beside, lacks)
 
@@ -385,14 +386,13 @@ def _where(child: children.Child, origin: children.Origin, place: Sequence[str |
     return "" if origin.exact else f", at {field_path(place)} of the {child.rule.kind}"
 
 
-def _line(text: str, at: str, becomes: str, beside: str) -> str:
-    """The parts of a finding that fit into a line, the first part in any case."""
-    room = LINE - len(text)
+def _tail(room: int, at: str, becomes: str, beside: str) -> str:
+    """The parts of the end of a finding that a line has room for."""
     if len(becomes) > room:
-        return text
+        return ""
     room -= len(becomes)
     at = at if len(at) <= room else ""
-    return f"{text}{at}{becomes}{beside if len(beside) <= room - len(at) else ''}"
+    return f"{at}{becomes}{beside if len(beside) <= room - len(at) else ''}"
 
 
 def _is_of_volume(error: FieldError, made: Any, place: Sequence[str | int]) -> bool:
