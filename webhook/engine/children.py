@@ -163,9 +163,11 @@ def _with_name(obj: dict[str, Any]) -> dict[str, Any]:
     return {**obj, "metadata": {**metadata, "name": generated_name(prefix, _GENERATED)}}
 
 
-def described(request: Request, catalog: Catalog, view: ClusterView, options: Options) -> list[children.Child]:
-    """The objects that the operator makes of the object of a request, each in its namespace; those that fail, and those
-    that are assumed, are left out.
+def described(
+    request: Request, catalog: Catalog, view: ClusterView, options: Options, *, assumed: bool = False
+) -> list[children.Child]:
+    """The objects that the operator makes of the object of a request, each in its namespace; those that fail are left
+    out, and those that are assumed, unless they are asked for.
 
     Raises:
         SpentError, DeadlineExceeded, PolicyFault: as a judgement.
@@ -174,7 +176,7 @@ def described(request: Request, catalog: Catalog, view: ClusterView, options: Op
     if review is None or not review.kind.policy.children:
         return []
     scope = review.scope(_with_name(review.kind.seen(review.kind.schema.decode(review.obj).object)), None)
-    rules = tuple(rule for rule in review.kind.policy.children if not rule.assumed)
+    rules = tuple(rule for rule in review.kind.policy.children if assumed or not rule.assumed)
     owner = Kind(review.kind.gvk.group, review.kind.gvk.kind)
     made = (each for each in children.children_of(rules, scope, owner) if isinstance(each, children.Child))
     namespace = namespace_of(scope.object)

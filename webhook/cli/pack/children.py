@@ -39,7 +39,7 @@ def child_problems(
         for catalog, known, alone in each.under(loaded):
             if known.policy.children:
                 request, options = run(alone, known, catalog).request, Options(settings=alone.settings)
-                made = described(request, catalog, MemoryView(alone.others), options)
+                made = described(request, catalog, MemoryView(alone.others), options, assumed=True)
                 for child in made:
                     unmade.pop((known.gvk, child.rule.name), None)
                 for name, text in _constants(known, made, catalog):
@@ -89,7 +89,7 @@ def _of_smallest(known: KnownKind, loaded: Catalog) -> Iterator[tuple[Name, str]
     head = {"apiVersion": f"{known.gvk.group}/{known.gvk.version}", "kind": known.gvk.kind, "metadata": metadata}
     view, options = MemoryView(), Options()
     request, _, validation = decide({**head, **body}, None, known, loaded, view, options, assigned=True)
-    wrong = [*_constants(known, described(request, loaded, view, options), loaded)]
+    wrong = [*_constants(known, described(request, loaded, view, options, assumed=True), loaded)]
     yield from wrong
     for each in validation.warnings if not (validation.causes or wrong) else ():
         if each.code in KUBERNETES_CODES:
