@@ -93,10 +93,13 @@ def test_no_question_raises(workspace, text, line, character, encoding):
 
 
 def test_of_a_disk_only_open_files_are_judged(tmp_path, monkeypatch):
-    for name in ("a.yaml", "b.yaml"):
+    (tmp_path / ".git").mkdir()
+    for name in ("a.yaml", ".git/b.yaml"):
         (tmp_path / name).write_text(MODEL)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(lsp, "_MOST", 1)
+    assert not _desk(parser({"lsp"}).parse_args(["lsp"]), tmp_path).remark, "hidden folders are not read"
+    (tmp_path / "b.yaml").write_text(MODEL)
     desk = _desk(parser({"lsp"}).parse_args(["lsp"]), tmp_path)
     assert desk.given.documents == []
     assert desk.remark == f"only open files are judged: {tmp_path} has too many files"

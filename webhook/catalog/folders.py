@@ -188,9 +188,8 @@ class UserFolders:
         for letters in pack.codes:
             if self._owned.setdefault(letters, api) != api:
                 self._problems.append(Problem(pack.place("spec", "codes"), "spec.codes", self._taken(letters)))
-        comes_with_us = (
-            isinstance(folder, FilePath) and folder.resolve().parent == PACKS
-        )  # tests check these definitions
+        # Those that come with Modelgate are checked by tests.
+        comes_with_us = isinstance(folder, FilePath) and folder.resolve().parent == PACKS
         for document in self._documents(self._loaded.definitions(pack)):
             where = f"{document.source}:{document.line}"
             try:

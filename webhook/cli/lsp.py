@@ -128,6 +128,7 @@ def _desk(options: argparse.Namespace, root: Path) -> Desk:
 def _is_too_large(root: Path) -> bool:
     count, entries = 0, 0
     for _, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith(".")]  # they are not read, see Reading
         count += sum(name.endswith(_FORMATS) for name in files)
         entries += len(folders) + len(files)
         if count > _MOST or entries > _ENTRIES:

@@ -171,8 +171,7 @@ def _rows() -> tuple[_Row, ...]:
 
 
 def _read() -> Iterator[_Row]:
-    text = _TEXT
-    for pattern, words, remedy, *is_enough in json.loads(text):
+    for pattern, words, remedy, *is_enough in json.loads(_TEXT):
         prefix = _PREFIX.match(pattern)
         start = re.sub(r"\\(.)", r"\1", prefix[0]) if prefix and "|" not in pattern else ""
         yield _Row(start, pattern, _ELSEWHERE if words is None else _Advice(words, remedy, bool(is_enough)))
