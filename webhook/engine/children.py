@@ -388,13 +388,12 @@ def _where(child: children.Child, origin: children.Origin, place: Sequence[str |
     return "" if origin.exact else f", at {field_path(place)} of the {child.rule.kind}"
 
 
-def _tail(room: int, at: str, becomes: str, beside: str) -> str:
-    """The parts of the end of a finding that a line has room for."""
-    if len(becomes) > room:
-        return ""
-    room -= len(becomes)
-    at = at if len(at) <= room else ""
-    return f"{at}{becomes}{beside if len(beside) <= room - len(at) else ''}"
+def _tail(room: int, *parts: str) -> str:
+    """The parts of the end of a finding that a line has room for, the first ones first."""
+    end = ""
+    for part in parts:
+        end += part if len(end) + len(part) <= room else ""
+    return end
 
 
 def _is_of_volume(error: FieldError, made: Any, place: Sequence[str | int]) -> bool:
