@@ -32,7 +32,8 @@ NETWORK = f"/apis/networking.k8s.io/v1/namespaces/{NAMESPACE}/networkpolicies"
 GUARDS = f"{ADMISSION}/validatingadmissionpolicybindings"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CONTAINER = "/spec/template/spec/containers/0"
-CANARIES = frozenset({"canary-failed", "canary-accepted", "canary-unstamped"})
+FOLLOWING = frozenset({"canary-failed", "canary-accepted", "canary-unstamped", "replica-troubled"})
+"""What dry runs show, and what a sidecar says of itself: ten seconds after a change."""
 UPGRADE = ("upgrade", NAME, CHART, f"--namespace={NAMESPACE}", "--reset-then-reuse-values", "--force-conflicts")
 
 
@@ -40,7 +41,7 @@ UPGRADE = ("upgrade", NAME, CHART, f"--namespace={NAMESPACE}", "--reset-then-reu
 class State:
     """``check`` is the cause that has to be named, None if nothing is wrong; ``about`` a part of what it is about.
 
-    ``follows`` are the checks that may find something because of it, after the cause; dry runs may always. ``end`` ends
+    ``follows`` are the checks that may find something because of it, after the cause, beside FOLLOWING. ``end`` ends
     a state of which no command is printed, because a person has to decide, and ``after`` takes away what is left of it
     and is not wrong.
     """
@@ -228,7 +229,7 @@ CONFIGURATIONS = {
         "configuration-missing",
         both(delete(TEMPLATE), delete(f"{V}/{NAME}")),
         "Validating",
-        frozenset({"template-missing", "replica-troubled"}),
+        frozenset({"template-missing"}),
     ),
 }
 AROUND = {
@@ -359,7 +360,7 @@ RIGHTS = {
         "secret-unusable",
         add(f"{INSIDE}/secrets/{NAME}-ca", "/data/tls.crt", "Z2FyYmFnZQ=="),
         f"{NAME}-ca",
-        frozenset({"replica-troubled", "bundle-untrusting"}),
+        frozenset({"bundle-untrusting"}),
     ),
 }
 BY_VALUES = {

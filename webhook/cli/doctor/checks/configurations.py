@@ -237,7 +237,7 @@ def _left(configuration: Object, why: str) -> Finding:
 
 
 def _deleted(configuration: Object, snapshot: Snapshot) -> list[Finding]:
-    """The gates that a configuration calls, and that Helm says are installed: somebody has deleted the Deployment."""
+    """The gates that a configuration calls, and that Helm says are installed: the Deployment was deleted by hand."""
     release = configuration["metadata"]["labels"][INSTANCE]
     what = f"it does not exist, but release {release} has it, and webhooks call it"
     return [
