@@ -52,8 +52,8 @@ def _fields(kind: str, name: str, old: Any, new: Any) -> Iterator[ChildChange]:
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """The values by path, without empty maps and lists at keys, which say nothing. Items of a list with names go by them,
-    and a list of words is one value.
+    """The values by path, without empty maps and lists at keys, which say nothing. Items of a list with names go by
+    them, and a list of words is one value.
     """
     if isinstance(value, dict) and value:
         for key, item in value.items():
