@@ -8,6 +8,7 @@ Needs root, Go and the modules that the operator names.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
@@ -18,8 +19,10 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import yaml
 
@@ -33,7 +36,7 @@ Case = dict[str, Any]
 API = "/apis/inference.llmkube.dev/v1alpha1/namespaces/t"
 SETTLED = 20
 """Seconds without a change, after which the operator has done what it does: it retries from a second on."""
-LONGEST = 420
+LONGEST = 300
 HOSTS = "127.0.0.1 localhost models.example.com huggingface.co\n"
 """Without them the operator waits for a name server: what fetches metadata of a model fails at once."""
 UNSHARED = ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"')
@@ -53,12 +56,14 @@ def main(clone: Path, tag: str, objects: Path, out: Path) -> int:
         hosts = Path(folder) / "hosts"
         hosts.write_text(HOSTS)
         with connected(plane.kubeconfig) as client:
-            recorded = [_sent(client, case) for case in cases]
+            port = free_port()
             plane.processes.start(
                 "operator",
                 *(*UNSHARED, str(hosts), str(manager), f"--kubeconfig={plane.kubeconfig}"),
-                f"--health-probe-bind-address=127.0.0.1:{free_port()}",
+                f"--health-probe-bind-address=127.0.0.1:{port}",
             )
+            plane.processes.wait_until(lambda: _is_ready(port), "the operator to be ready")
+            recorded = [_sent(client, case) for case in cases]
             _wait(client)
             _observe(client, recorded)
     lines = ",\n".join(json.dumps(case, sort_keys=True) for case in recorded)
@@ -66,6 +71,15 @@ def main(clone: Path, tag: str, objects: Path, out: Path) -> int:
     out.write_bytes(gzip.compress(text.encode(), mtime=0))
     print(f"{len(recorded)} objects under {tag}: {sum(case['verdict']['allowed'] for case in recorded)} admitted")
     return 0
+
+
+def _is_ready(port: int) -> bool:
+    """Whether the operator runs. It is to see each object as it is made: what it lists at its start waits for what it
+    tries again and again.
+    """
+    with contextlib.suppress(OSError), urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as reply:
+        return bool(reply.status == HTTPStatus.OK)
+    return False
 
 
 def _is_of_cluster(case: Case) -> bool:

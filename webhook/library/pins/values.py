@@ -13,7 +13,7 @@ from webhook.manifests.documents import Document
 __all__ = ["Values", "last_value", "nested", "set_values"]
 
 _LONGEST: Final = 500
-"""Characters of a path that is set: more is no path of a chart, and would nest too deeply."""
+"""Characters of a path that is set. A longer one does not lead to a value of a chart, and would nest too deeply."""
 _PART: Final = re.compile(r"((?:[^.\\\[\]]|\\.)+)((?:\[\d{1,5}\])*)(?:\.|$)")
 """A key of a path as ``--set`` has it, with places in a list: ``a[0]``. A backslash is before a dot of a key."""
 
