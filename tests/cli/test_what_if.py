@@ -325,6 +325,7 @@ def test_what_the_operator_makes_otherwise_is_named(command: str, tmp_path: Path
     assert changed[f"{limits}.amd.com/gpu"] == ('"1"', "nothing")
     assert changed[f"{limits}.devic.es/dri-render"] == ("nothing", '"1"')
     assert changed["spec.template.spec.containers[llama-server].args"][1] == "the same in another order"
+    assert {"{}", "[]"}.isdisjoint(value for pair in changed.values() for value in pair)
     (moved,) = (each["otherDefaults"] for each in found["objects"] if each["name"] == "amd")
     assert "spec.hardware.gpu.tolerationKey" in {each["field"] for each in moved}
 

@@ -110,9 +110,10 @@ def _tables(outcome: ReviewedManifest, view: ClusterView, settings: Settings, ca
     explain = EXPLANATIONS.get(Kind(gvk.group, gvk.kind))
     if not isinstance(outcome.document.value.get("metadata"), dict):
         return
+    kind = catalog.find(gvk)
     if explain is not None:
-        yield from explain(placed(value, None), view, settings)
-    if (kind := catalog.find(gvk)) is not None:
+        yield from explain(placed(value, None), view, settings if kind is None else kind.completed(settings))
+    if kind is not None:
         yield from fit_tables(kind, placed(outcome.mutation.object or value, kind), view, settings)
 
 

@@ -14,7 +14,7 @@ from webhook.cli import GOOD, USAGE, choices
 from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
 from webhook.cli.report.codes import FIT, KUBERNETES, pod_code, retired, unknown
-from webhook.cli.rule.shown import RuleForm, Shown, all_rules, example_of, place, repairs, rules, shown_value, yaml_of
+from webhook.cli.rule.shown import RuleForm, Shown, all_rules, example_of, place, repairs, rules, shown_default, yaml_of
 from webhook.cli.rule.titles import name_of, title_of
 from webhook.cli.shell.parser import Commands, command
 from webhook.library.findings import CODES
@@ -28,7 +28,7 @@ __all__ = [
     "name_of",
     "page_of",
     "run",
-    "shown_value",
+    "shown_default",
     "title_of",
     "without_rule",
     "yaml_of",
