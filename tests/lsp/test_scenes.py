@@ -163,6 +163,16 @@ def test_hover_over_the_kind_explains_the_choice_of_the_runtime(editor):
     assert "| fits |" in text
 
 
+def test_a_runtime_that_would_be_selected_and_is_refused_is_said_to_be_both(editor):
+    editor.open("chosen.yaml", OME)
+    text = editor.at("hover", "chosen.yaml", (1, 8))["contents"]["value"]
+    assert "| selected, but refused: schema spec.supportedModelFormats[0].modelFramework: Required value |" in text
+    framework = "modelFramework: {name: transformers}"
+    right = RUNTIMES.replace("autoSelect", f"{framework}, autoSelect").replace("  storage", f"  {framework}\n  storage")
+    editor.open("runtimes.yaml", right)
+    assert "| selected |" in editor.at("hover", "chosen.yaml", (1, 8))["contents"]["value"]
+
+
 def test_hover_over_nothing_says_nothing(editor):
     editor.open("model.yaml", f"{MODEL}\n# a comment\n")
     assert editor.at("hover", "model.yaml", (13, 4)) is None

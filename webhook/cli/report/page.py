@@ -89,7 +89,7 @@ class _Page(NamedTuple):
 def render(report: Report) -> str:
     """The page of a report: its objects with findings, and what is not judged."""
     refused, warned = report.count(Result.REFUSED), report.warned
-    verdict = f"{refused:,} refused" if refused else f"{warned:,} with warnings" if warned else "nothing to say"
+    verdict = report.refused if refused else f"{warned:,} with warnings" if warned else "nothing to say"
     tiles = (
         (report.checked, "checked", ""),
         (refused, "refused", "error"),
