@@ -14,17 +14,18 @@ from webhook.cli import GOOD, USAGE, choices
 from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
 from webhook.cli.report.codes import FIT, KUBERNETES, pod_code, retired, unknown
-from webhook.cli.rule.shown import RuleForm, Shown, all_rules, example_of, place, repairs, rules, shown_value, yaml_of
-from webhook.cli.rule.titles import name_of, title_of
+from webhook.cli.rule.shown import RuleForm, Shown, all_rules, example_of, repairs, rules, shown_value, yaml_of
+from webhook.cli.rule.titles import in_general, name_of, title_of
 from webhook.cli.shell.parser import Commands, command
 from webhook.library.findings import CODES
-from webhook.policy import Action, DefaultRule, Expression, FactValue, ValidationRule
+from webhook.policy import Action, DefaultRule, Expression, FactValue, Validation, ValidationRule
 
 __all__ = [
     "RuleForm",
     "Shown",
     "add_parser",
     "explained",
+    "in_general",
     "name_of",
     "page_of",
     "run",
@@ -96,14 +97,15 @@ def page_of(code: str, known: KnownKind, loaded: Catalog) -> tuple[str, str]:
 
 
 def _list(loaded: Catalog) -> Iterator[str]:
-    """Every code, with its kinds and its place."""
-    rules: dict[str, tuple[str, list[str]]] = {}
-    for form in forms(loaded):
-        for known in form.kinds.values():
-            for rule in known.policy.rules:
-                rules.setdefault(rule.code, (place(rule, [known]), []))[1].append(known.gvk.kind)
-    for code, (where, kinds) in sorted(rules.items()):
-        yield f"{code}  {', '.join(dict.fromkeys(kinds))}: {where or 'the object'}"
+    """Every code, with its kinds and its places, as the documents of the rules have them: none is compiled."""
+    kinds, places = dict[str, dict[str, None]](), dict[str, dict[str, None]]()
+    for known in map(loaded.uncompiled, loaded.kinds):
+        for rule in (rule for source in known.sources for rule in source.document.spec.rules):
+            kinds.setdefault(rule.code, {})[known.gvk.kind] = None
+            of_rule = filter(None, rule.places) if isinstance(rule, Validation) else [rule.path]
+            places.setdefault(rule.code, {}).update(dict.fromkeys(of_rule))
+    for code in sorted(kinds):
+        yield f"{code}  {', '.join(kinds[code])}: {', '.join(places[code]) or 'the object'}"
     yield from (f"{code}  what the operator makes: Kubernetes' own rules" for code in KUBERNETES)
     yield from (f"{code}  every kind that serves a model: nodes, memory, storage, limits" for code in FIT)
     yield from (f"{code}  a finding without a rule" for code in CODES)
