@@ -19,8 +19,6 @@ _REMEDY: Final = re.compile(
     r"(?:[;:,]|\s-)\s+(?:or\s|and\s)?(?:use|write|remove|set|add|give|name|choose|raise|lower|put|ask|make|take|install)\b.*"
 )
 _WORD: Final = re.compile("[a-z]{3}")
-_WORDS: Final = 8
-"""Words in a name."""
 
 
 def title_of(code: str, known: KnownKind) -> str:
@@ -55,8 +53,8 @@ def in_general(message: str, expression: str | None) -> str:
 
 
 def name_of(title: str) -> str:
-    """The first words of a title as one name, such as ``SpecSourceLocalPathsAreRead``."""
-    return "".join(f"{word[:1].upper()}{word[1:]}" for word in re.findall(r"[A-Za-z0-9]+", title)[:_WORDS])
+    """The words of a title as one name, such as ``SpecModelModelIsDisabled``."""
+    return "".join(f"{word[:1].upper()}{word[1:]}" for word in re.findall(r"[A-Za-z0-9]+", title))
 
 
 def _text(node: Expr) -> str:
