@@ -18,7 +18,7 @@ from webhook.cli.rule.shown import RuleForm, Shown, all_rules, example_of, repai
 from webhook.cli.rule.titles import in_general, name_of, title_of
 from webhook.cli.shell.parser import Commands, command
 from webhook.library.findings import CODES
-from webhook.policy import Action, DefaultRule, Expression, FactValue, Validation, ValidationRule
+from webhook.policy import Action, DefaultRule, Expression, FactValue, Path, Validation, ValidationRule, node_at
 
 __all__ = [
     "RuleForm",
@@ -97,18 +97,28 @@ def page_of(code: str, known: KnownKind, loaded: Catalog) -> tuple[str, str]:
 
 
 def _list(loaded: Catalog) -> Iterator[str]:
-    """Every code, with its kinds and its places, as the documents of the rules have them: none is compiled."""
-    kinds, places = dict[str, dict[str, None]](), dict[str, dict[str, None]]()
+    """Every code, with its kinds and its places in the first one. No rule is compiled."""
+    codes, of_others = dict[str, dict[str, list[str]]](), dict[str, dict[str, list[str]]]()
     for known in map(loaded.uncompiled, loaded.kinds):
         for rule in (rule for source in known.sources for rule in source.document.spec.rules):
-            kinds.setdefault(rule.code, {})[known.gvk.kind] = None
-            of_rule = filter(None, rule.places) if isinstance(rule, Validation) else [rule.path]
-            places.setdefault(rule.code, {}).update(dict.fromkeys(of_rule))
-    for code in sorted(kinds):
-        yield f"{code}  {', '.join(kinds[code])}: {', '.join(places[code]) or 'the object'}"
+            written = rule.places if isinstance(rule, Validation) else [rule.path]
+            places = [*_places(rule, known)] if isinstance(rule, Validation) and len(written) > 1 else written
+            kinds = (codes if places else of_others).setdefault(rule.code, {})
+            kinds.setdefault(known.gvk.kind, []).extend(places or written)
+    for code, kinds in sorted({**of_others, **codes}.items()):
+        where = ", ".join(dict.fromkeys(str(Path.parse(place)) for place in next(iter(kinds.values()))))
+        yield f"{code}  {', '.join(kinds)}: {where or 'the object'}"
     yield from (f"{code}  what the operator makes: Kubernetes' own rules" for code in KUBERNETES)
     yield from (f"{code}  every kind that serves a model: nodes, memory, storage, limits" for code in FIT)
     yield from (f"{code}  a finding without a rule" for code in CODES)
+
+
+def _places(rule: Validation, known: KnownKind) -> Iterator[str]:
+    """The places of a rule that a kind has: kinds share lists. Of another release, it may have none."""
+    below = Path.parse(rule.fieldPath.removeprefix(".")).keys
+    for place in rule.places:
+        if node_at(known.schema.raw, (*Path.parse(place).keys, *below)) is not None:
+            yield place
 
 
 def _explain(form: RuleForm, example: Shown | None) -> Iterator[str]:
