@@ -92,9 +92,9 @@ def _json_schema(kinds: Iterable[KnownKind], profile: Profile) -> str:
     return json.dumps(json_schema(sources, profile), ensure_ascii=False, separators=(",", ":"))
 
 
-def _release(known: KnownKind) -> str:
+def _release(kind: KnownKind) -> str:
     """The operator and the release whose definition and rules count."""
-    return str(known.in_force) if known.in_force.releases else known.pack.operator
+    return str(kind.in_force) if kind.in_force.releases else kind.pack.operator
 
 
 def _definitions(kinds: Sequence[KnownKind], profile: Profile) -> Iterator[dict[str, Any]]:
