@@ -99,6 +99,9 @@ def test_an_upgrade_names_what_it_breaks_resolves_and_fills_in_otherwise(capsys:
         'LK102 other default: spec.hardware.gpu.resourceName: "amd.com/gpu" → nothing' in line for line in places
     )
     assert err == "`modelgate rule LS271` explains a code, with an object that is right\n"
+    page = run(capsys, "check", ".", "--what-if", UP, "-o", "html")[1]
+    assert page.count("judged as of LLMKube 0.9.5 (the documented release) → LLMKube 0.9.19") == 3
+    assert page.count("judged as of ") == 3
 
 
 @pytest.mark.usefixtures("tree")
