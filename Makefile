@@ -35,7 +35,7 @@ test: $(READY)  ## run all tests; with MODELGATE_E2E=require also those on a rea
 # Modules side by side in two processes, each with a plane of its own. What needs the node, of which there is one, mostly
 # waits: it runs beside the unit tests, which step aside.
 PLANES := tests/e2e -m "not long and not node" -n 2 --dist loadfile --durations=15
-NODE := tests/e2e -m node --durations=15
+NODE := tests/e2e -m "node and not long" --durations=15
 
 # Left out of `make check`: clusters, tests that start whole servers and processes, and what `make conformance` runs.
 SLOW := tests/e2e tests/serve/test_server.py tests/serve/test_connection.py tests/serve/test_callers.py \
