@@ -2,7 +2,10 @@
 
 import asyncio
 import errno
+import gc
 import os
+import pickle
+import resource
 import signal
 import time
 from collections import Counter
@@ -13,6 +16,7 @@ import pytest
 from webhook.admission.errors import DeadlineExceeded, Malformed, TooLarge, Unavailable
 from webhook.serve import forked
 from webhook.serve.forked import Children
+from webhook.serve.process import virtual
 from webhook.serve.turns import Caller
 
 FAR = 30.0
@@ -186,3 +190,67 @@ def test_a_caller_that_leaves_frees_the_place():
 
     assert asyncio.run(main()) == "second"
     assert not zombies()
+
+
+def test_a_child_is_nice_small_and_holds_nothing_of_its_parent():
+    def job():
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        handlers = {signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+        held = sorted(int(path.name) for path in Path("/proc/self/fd").iterdir())
+        open_ones = [one for one in held if one > 2 and Path(f"/proc/self/fd/{one}").exists()]
+        score = Path("/proc/self/oom_score_adj").read_text().strip()
+        return os.nice(0), gc.isenabled(), handlers, len(open_ones), score, limit - virtual(), signal.set_wakeup_fd(-1)
+
+    nice, before = os.nice(0), {one: signal.signal(one, lambda *_: None) for one in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        with Path(os.devnull).open() as held:
+            assert held.fileno() > 2
+            niceness, collects, handlers, open_ones, score, room, wakeup = run(Counted(), job)
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+    assert niceness == min(nice + 10, 19)
+    assert (collects, handlers, open_ones, score, wakeup) == (False, {signal.SIG_DFL}, 1, "1000", -1)
+    assert 200 * 2**20 < room <= 256 * 2**20
+
+
+@pytest.mark.parametrize(("room", "outcome"), [(0, "shed"), (63, "shed"), (100, "done")])
+def test_a_child_may_take_what_the_process_has_left(room: int, outcome: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(forked, "resident", lambda: 100 * 2**20)
+    outcomes: list[str] = []
+    children = Children(outcomes.append, limit=(100 + 64 + room) * 2**20)
+    if outcome == "shed":
+        with pytest.raises(Unavailable, match="not enough memory is free"):
+            run(children, lambda: "never")
+    else:
+        allowed = run(children, lambda: resource.getrlimit(resource.RLIMIT_AS)[0] - virtual())
+        assert 60 * 2**20 < allowed <= room * 2**20
+    assert outcomes == [outcome]
+
+
+def test_what_is_told_of_a_child_that_ends_in_silence():
+    children = Counted()
+    with pytest.raises(Unavailable, match="ended with status 3"):
+        run(children, lambda: os._exit(3))
+    assert children.outcomes == {"killed": 1}
+
+
+def test_a_job_that_finds_no_turn_in_time_is_counted():
+    async def main():
+        children = Counted()
+        first = asyncio.create_task(children.run(signal.pause, time.monotonic() + FAR))
+        await asyncio.sleep(0)
+        with pytest.raises(DeadlineExceeded):
+            await children.run(lambda: "never", 0)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        return children.outcomes
+
+    assert asyncio.run(main()) == {"deadline": 1}
+
+
+def test_an_answer_of_exactly_the_limit_is_taken(monkeypatch: pytest.MonkeyPatch):
+    size = len(pickle.dumps(("done", b"x" * 1000)))
+    monkeypatch.setattr(forked, "SENT_LIMIT", size)
+    assert run(Counted(), lambda: b"x" * 1000) == b"x" * 1000

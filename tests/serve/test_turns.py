@@ -209,3 +209,106 @@ def test_the_table_of_callers_stays_small():
 )
 def test_the_user_of_a_review_is_read_from_its_first_bytes(body: bytes, user: str):
     assert user_of(body) == user
+
+
+def refused_of(callers: list[Caller]) -> list[Caller]:
+    """Which of these, who all come while another has the turn, are refused."""
+
+    async def main() -> list[Caller]:
+        line = Turns()
+
+        async def one(caller: Caller) -> None:
+            await line.wait(caller, FAR)
+            line.end()
+
+        await line.wait(Caller("other", "first"), FAR)
+        tasks = [asyncio.create_task(_outcome(lambda caller=caller: one(caller))) for caller in callers]
+        await asyncio.sleep(0)
+        line.end()
+        outcomes = await asyncio.gather(*tasks)
+        return [caller for caller, outcome in zip(callers, outcomes, strict=True) if outcome != "turn"]
+
+    return asyncio.run(main())
+
+
+def test_thirty_two_may_wait():
+    several = [Caller(f"peer{number}", "u") for number in range(33)]
+    assert refused_of(several[:32]) == []
+    assert refused_of(several) == [several[-1]], "of callers with as many jobs, the newest"
+
+
+def test_of_the_users_of_one_peer_the_one_with_the_most_jobs_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(turns, "WAITING", 4)
+    assert refused_of([ANN, EVE, ANN, BOB, EVE]) == [ANN], "the peer counts before the user"
+    assert refused_of([EVE, EVE, ANN, BOB, Caller("api", "zoe")]) == [Caller("api", "zoe")]
+
+
+def test_a_turn_counts_while_it_lasts_for_its_user_and_its_peer():
+    clock = Clock()
+    line = Turns(clock)
+
+    async def main() -> list[bool]:
+        found = [line.is_wanted()]
+        await line.wait(ANN, FAR)
+        clock.now += 2
+        found.append(line.is_wanted())
+        same = asyncio.create_task(line.wait(ANN, FAR))
+        await asyncio.sleep(0)
+        found.append(line.is_wanted())
+        other = asyncio.create_task(line.wait(BOB, FAR))
+        await asyncio.sleep(0)
+        found.append(line.is_wanted())
+        line.end()
+        await other
+        found.append(line.is_wanted())
+        line.end()
+        await same
+        line.end()
+        found.append(line.is_wanted())
+        return found
+
+    assert asyncio.run(main()) == [False, False, False, True, False, False]
+
+
+def test_half_of_what_was_used_is_forgotten_in_ten_seconds():
+    clock = Clock()
+    line = Turns(clock)
+
+    async def main() -> list[tuple[float, float]]:
+        shares = []
+        for caller, seconds in ((ANN, 4.0), (BOB, 2.0)):
+            await line.wait(caller, FAR)
+            clock.now += seconds
+            line.end()
+            clock.now += 10 - seconds
+        shares += [line._share(ANN, clock.now), line._share(BOB, clock.now), line._share(EVE, clock.now)]
+        return shares
+
+    ann, bob, eve = asyncio.run(main())
+    assert ann == pytest.approx((4 * 0.5**1.6 + 2 * 0.5**0.8, 4 * 0.5**1.6))
+    assert bob == pytest.approx((ann[0], 2 * 0.5**0.8))
+    assert eve == (0, 0)
+
+
+def test_of_too_many_callers_those_that_have_used_the_most_are_remembered():
+    clock = Clock()
+    line = Turns(clock)
+
+    async def main() -> set[str]:
+        for number in range(1001):
+            await line.wait(Caller(f"p{number}", ""), FAR)
+            clock.now += 10 if number in (3, 5) else 0.001
+            line.end()
+            if number == 499:
+                assert len(line._used) == 1000
+            if number == 500:
+                assert len(line._used) == 500
+        return {key.peer for key in line._used if isinstance(key, Caller)}
+
+    assert {"p3", "p5"} <= asyncio.run(main())
+
+
+@pytest.mark.parametrize(("before", "user"), [(8 * 1024, "a"), (8 * 1024 + 1, "")])
+def test_only_the_first_eight_kibibytes_are_read(before: int, user: str):
+    head = b'"userInfo":{"username":"a'
+    assert user_of(b" " * (before - len(head)) + head + b'"}') == user
