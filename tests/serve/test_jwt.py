@@ -7,7 +7,9 @@ import json
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from tests.serve.test_tokens import NOW, RSA, claims, encoded, number, rsa_key, token
 from webhook.serve.callers.jwt import InvalidToken, UnknownKey, keys_of, verified
@@ -53,6 +55,8 @@ def test_the_key_decides_on_the_algorithm_and_an_unknown_one_is_told_apart() -> 
         assert outcome(token(claims(), **header)) == "the token must be signed with RS256"
     head, body, _ = token(claims()).split(".")
     assert outcome(f"{head}.{body}.") == "the signature of the token is wrong"
+    junk = outcome(f"{head}.{body}.a"), outcome(f"{token(claims())}****")
+    assert junk == ("the token is not a JWT",) * 2
     assert outcome(f"{head}.{body}") == outcome(f"{head}.{body}.a.b") == "the token is not a JWT"
 
 
@@ -72,6 +76,16 @@ def test_a_key_without_a_name_is_that_of_tokens_without_one() -> None:
     curve = keys_of({"keys": [{"kty": "EC", "crv": "P-256", **point(ec.SECP256R1())}]})
     assert [*curve] == [""]
     assert keys_of({}) == {}
+
+
+def test_a_signature_by_a_curve_has_one_length() -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    signed = ".".join(encoded(json.dumps(part).encode()) for part in ({"alg": "ES256", "kid": "e"}, claims()))
+    r, s = decode_dss_signature(key.sign(signed.encode(), ec.ECDSA(hashes.SHA256())))
+    keys = {"e": ("ES256", key.public_key())}
+    assert outcome(f"{signed}.{encoded(r.to_bytes(32) + s.to_bytes(32))}", keys=keys) == ""
+    for longer in (r.to_bytes(32) + s.to_bytes(33), r.to_bytes(32) + s.to_bytes(32) + b"\0"):
+        assert outcome(f"{signed}.{encoded(longer)}", keys=keys) == "the signature of the token is wrong"
 
 
 def point(curve: ec.EllipticCurve) -> dict[str, str]:
