@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,13 +14,15 @@ import pytest
 from tests.enforcement.policies import degrees, enforcement, exception
 from tests.serve.test_app import a_review
 from tests.serve.test_noted import review as of_model
+from tests.serve.test_pace import EVERYTHING, policies
 from webhook import catalog, engine
-from webhook.admission import Decision, GroupVersionKind
+from webhook.admission import Cause, Decision, GroupVersionKind
 from webhook.admission.errors import DeadlineExceeded, Malformed, NotReady, TooLarge, Unavailable
+from webhook.admission.stamp import ANNOTATION
 from webhook.catalog import Catalog, Kinds
 from webhook.cluster import MemoryView
 from webhook.enforcement import Degrees
-from webhook.engine import Options
+from webhook.engine import Options, policyset
 from webhook.engine.policyset import PolicySet
 from webhook.policy import Profile
 from webhook.serve.gate import Gate
@@ -27,7 +30,9 @@ from webhook.serve.gate import judgement as judgements
 from webhook.serve.gate import pace as paces
 from webhook.serve.gate.judgement import Judgement, judge, portable
 from webhook.serve.gate.pace import OverrunError
+from webhook.serve.metrics import Metrics
 
+RULE = EVERYTHING["resourceRules"][0]
 EMPTY = Catalog(Kinds({}), "digest")
 LOADED = catalog.load()
 STRANGER = orjson.dumps(a_review())
@@ -61,6 +66,7 @@ def test_what_is_large_or_fails_is_not_answered_at_once_and_not_counted() -> Non
     for body in (STRANGER + b" " * 300_000, b"{"):
         assert gate.reply_now("validate", body, 5) is None
     assert Gate().reply_now("validate", STRANGER, 5) is None
+    assert not gate._lengthy
     assert 'modelgate_requests_total{call="validate"' not in text(gate)
     answer = gate.reply_now("validate", STRANGER, 5)
     assert answer is not None
@@ -117,6 +123,29 @@ def test_a_review_without_time_ends_with_what_its_caller_waits(monkeypatch: pyte
     gate = Gate(EMPTY, clock=lambda: now[0])
     with pytest.raises(DeadlineExceeded, match="no time left before rule B: the caller waits 2s"):
         asyncio.run(gate.reply("validate", STRANGER, 2))
+
+
+def test_what_only_a_policy_is_about_has_a_verdict_and_what_none_is_about_has_not(tmp_path: Path) -> None:
+    gate = Gate(EMPTY)
+    policies(tmp_path, "false", matchConstraints={"resourceRules": [{**RULE, "resources": ["others"]}]})
+    gate.use_policies(policyset.load(tmp_path))
+    resource = {"group": "apps", "version": "v1", "resource": "others"}
+    about, aside = orjson.dumps(a_review(resource=resource)), STRANGER
+    assert [judge(gate.state, "validate", body, {}, None).outcome for body in (about, aside)] == ["denied", "untouched"]
+    assert judge(gate.state, "validate", about, {}, None).uncovered is None
+    assert gate.state.policies is not None
+    assert f'modelgate_admission_policies_info{{digest="{gate.state.policies.digest}"}} 1.0' in text(gate)
+
+
+def test_a_catalog_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "modelgate")
+    metrics = Metrics()
+    gate = Gate(metrics=metrics)
+    assert gate.metrics is metrics
+    for _ in range(2):
+        gate.use(EMPTY)
+    told = [record.getMessage() for record in caplog.records if record.getMessage().startswith("catalog ")]
+    assert told == [f"catalog {EMPTY.digest}: 0 kinds"]
 
 
 def test_a_judgement_says_what_it_is_about() -> None:
@@ -266,3 +295,29 @@ def test_a_catalog_is_counted_once_and_without_the_apis_that_are_left_out() -> N
     gate.use(EMPTY)
     assert [line for line in text(gate).splitlines() if line.startswith("modelgate_catalog_info{")] != lines
     assert text(gate).count("modelgate_catalog_info{") == 1
+
+
+def test_of_an_operator_that_no_rules_are_about_no_release_is_counted() -> None:
+    gate = Gate()
+    gate.use(LOADED)
+    assert "modelgate_release_info{" in text(gate)
+    gate.use(EMPTY)
+    assert "modelgate_release_info{" not in text(gate)
+
+
+def test_a_refusal_alone_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "validate", lambda *_: Decision({}, (Cause("f", "FieldValueInvalid", "a", "XX101"),)))
+    assert judged(STRANGER).findings == (("XX101", "deny"),)
+
+
+def test_only_what_the_mutation_wrote_is_remembered_as_a_stamp() -> None:
+    """A user may send any stamp to the validation."""
+    gate, forged = Gate(LOADED), of_model()
+    forged["request"]["object"] = {
+        **forged["request"]["object"],
+        "metadata": {"name": "m", "namespace": "n", "annotations": {ANNOTATION: "{}"}},
+    }
+    asyncio.run(gate.reply("validate", orjson.dumps(forged), 30))
+    assert gate.state.recent._stamps == {}
+    asyncio.run(gate.reply("mutate", GOOD, 30))
+    assert len(gate.state.recent._stamps) == 1

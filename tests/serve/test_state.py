@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -113,6 +114,11 @@ def test_a_kind_without_rules_is_said_once_and_twenty_of_them(caplog: pytest.Log
 )
 def test_what_is_said_of_a_kind_without_rules(gvk: GroupVersionKind, text: str) -> None:
     uncovered = Uncovered(Metrics().uncovered)
+    uncovered.add(MODEL, LOADED)
+    assert "Model.v1alpha1.inference.llmkube.dev is judged by its schema alone: only v1alpha1 of it has" in str(
+        uncovered.texts
+    )
+    uncovered.clear()
     uncovered.add(gvk, LOADED)
     assert uncovered.texts == (f"called for {gvk}, which is allowed unread: {text}, or take it out of the webhooks",)
 
@@ -177,6 +183,32 @@ def test_policies_are_asked_about_a_resource_once_and_a_thousand_are_remembered(
     assert len(found.concerned) == 1, "the table was full, and begins anew"
     assert found.affords("validate", about("others")) is None
     assert len(found.concerned) == 2
+
+
+def test_each_part_of_what_a_request_is_about_has_its_own_answer_which_is_found_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, request, asked = native(tmp_path), about("deployments"), []
+    affordable = type(found.policies.policies).affordable
+
+    def counted(self: Any, *given: Any, **more: Any) -> Any:
+        asked.append(given)
+        return affordable(self, *given, **more)
+
+    monkeypatch.setattr(type(found.policies.policies), "affordable", counted)
+    others = [
+        replace(request, kind=request.kind._replace(group="g")),
+        replace(request, kind=request.kind._replace(version="v")),
+        replace(request, resource="r"),
+        replace(request, resource_api=("g", "v")),
+        replace(request, subresource="s"),
+    ]
+    for number, each in enumerate([request, *others], 1):
+        for _ in range(2):
+            found.affords("validate", each)
+            assert len(asked) == number
+    found.affords("mutate", request)
+    assert len(asked) == 7
 
 
 def test_a_policy_concerns_a_resource_in_either_call(tmp_path: Path) -> None:

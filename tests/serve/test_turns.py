@@ -204,6 +204,7 @@ def test_the_table_of_callers_stays_small():
         (b'{"request":{"userInfo":{"uid":"1","username":"ann"}}}', ""),
         (b'{"request":{"name":"\\"userInfo\\":{\\"username\\":\\"bob","userInfo":{"username":"ann"}}}', "ann"),
         (b"", ""),
+        (b'"userInfo":{"username":"a\xff"}', "a\ufffd"),
         (b'{"request":{"userInfo":{"username":"' + b"x" * 10_000, "x" * 512),
     ],
 )
@@ -312,3 +313,46 @@ def test_of_too_many_callers_those_that_have_used_the_most_are_remembered():
 def test_only_the_first_eight_kibibytes_are_read(before: int, user: str):
     head = b'"userInfo":{"username":"a'
     assert user_of(b" " * (before - len(head)) + head + b'"}') == user
+
+
+def test_a_caller_that_leaves_is_not_waited_for():
+    async def main() -> None:
+        clock = Clock()
+        line = Turns(clock)
+        await line.wait(ANN, FAR)
+        clock.now += 5
+        waiting = asyncio.create_task(line.wait(BOB, FAR))
+        await asyncio.sleep(0)
+        assert line.is_wanted()
+        waiting.cancel()
+        (outcome,) = await asyncio.gather(waiting, return_exceptions=True)
+        assert isinstance(outcome, asyncio.CancelledError)
+        with pytest.raises(DeadlineExceeded):
+            await line.wait(BOB, 0)
+        assert not line.is_wanted()
+        assert line._waiting == []
+
+    asyncio.run(main())
+
+
+def test_a_turn_that_has_come_when_its_caller_leaves_is_ended():
+    """Python 3.12 and later leave ``wait_for`` so."""
+
+    async def main() -> list[bool]:
+        ended = []
+        for outcome in ("turn", "refused", "left", "none"):
+            line = Turns()
+            await line.wait(ANN, FAR)
+            turn = asyncio.get_running_loop().create_future()
+            if outcome == "turn":
+                turn.set_result(None)
+            elif outcome == "refused":
+                turn.set_exception(Unavailable("too many"))
+                turn.exception()
+            elif outcome == "left":
+                turn.cancel()
+            line._give_up(turns._Waiting(ANN, 0, turn))
+            ended.append(line._running is None)
+        return ended
+
+    assert asyncio.run(main()) == [True, False, False, False]
