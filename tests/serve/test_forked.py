@@ -206,11 +206,7 @@ def test_a_child_is_nice_small_and_holds_nothing_of_its_parent():
 
     nice, before = os.nice(0), {one: signal.signal(one, lambda *_: None) for one in (signal.SIGTERM, signal.SIGHUP)}
     try:
-        *free, above = (os.open(os.devnull, os.O_RDONLY) for _ in range(3))
-        for each in free:  # so that the pipe lies directly below another descriptor
-            os.close(each)
-        niceness, collects, handlers, open_ones, score, room, wakeup = asyncio.run(beside_a_handler(job))
-        os.close(above)
+        niceness, collects, handlers, open_ones, score, room, wakeup = asyncio.run(beside_others(job))
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
@@ -219,10 +215,16 @@ def test_a_child_is_nice_small_and_holds_nothing_of_its_parent():
     assert 200 * 2**20 < room <= 256 * 2**20
 
 
-async def beside_a_handler(job):
-    """The result of a job, while the loop has a handler of a signal, and so a descriptor that signals wake."""
+async def beside_others(job):
+    """The result of a job, while signals wake a descriptor, and others lie directly above the pipe of its child."""
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, lambda: None)
-    return await Counted().run(job, time.monotonic() + FAR)
+    *free, above = (os.dup(1) for _ in range(3))
+    for each in free:
+        os.close(each)
+    try:
+        return await Counted().run(job, time.monotonic() + FAR)
+    finally:
+        os.close(above)
 
 
 @pytest.mark.parametrize(("room", "outcome"), [(0, "shed"), (63, "shed"), (100, "done")])

@@ -152,7 +152,7 @@ def test_a_judgement_says_what_it_is_about() -> None:
     stranger = judged(STRANGER)
     assert (stranger.kind, stranger.operation, stranger.outcome) == ("other", "CREATE", "untouched")
     assert (stranger.uncovered, stranger.noted, stranger.namespace) == (DEPLOYMENT, None, "n")
-    assert "auditAnnotations" in orjson.loads(judged(GOOD).reply)["response"]
+    assert orjson.loads(judged(GOOD).reply)["response"]["auditAnnotations"].keys() == {"catalog", "decision"}
     assert "decision" not in orjson.loads(stranger.reply)["response"].get("auditAnnotations", {})
     assert judged(orjson.dumps(a_review(subResource="scale"))).uncovered is None
     good = judged(GOOD)
@@ -184,6 +184,9 @@ def test_findings_are_counted_by_what_came_of_them() -> None:
     assert found.outcome == "denied"
     assert {("schema", "deny"), ("LK223", "except")} <= {*found.findings}
     assert [len(name) for name in found.exceptions] == [1]
+    gate = Gate(LOADED, options=Options(degrees=degrees(exception(codes=["LK223"], names=["m"]))))
+    asyncio.run(gate.reply("validate", model(spec), 30))
+    assert f'modelgate_exceptions_used_total{{exception="{found.exceptions[0][0]}"}} 1' in text(gate)
     audited = judged(model(spec), options=Options(degrees=degrees(enforcement(action="audit", codes=["LK223"]))))
     assert ("LK223", "audit") in audited.findings
     assert audited.exceptions == ()
@@ -274,7 +277,8 @@ def test_degrees_are_taken_where_they_differ_and_counted(caplog: pytest.LogCaptu
     assert gate.state is second
     gate.enforce(Degrees())
     assert gate.state.options.degrees is not some
-    assert 'modelgate_policies_in_force{kind="Enforcement"} 0.0' in text(gate)
+    for kind in ("Enforcement", "PolicyException"):
+        assert f'modelgate_policies_in_force{{kind="{kind}"}} 0.0' in text(gate)
     assert text(gate).count("modelgate_enforcement_info{") == 1
 
 

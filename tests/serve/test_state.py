@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.catalog.test_installed import changed, with_prefetch
 from tests.serve.test_app import a_review
 from tests.serve.test_pace import EVERYTHING, policies
+from tests.vap.documents import binding, policy
 from webhook import catalog
 from webhook.admission import GroupVersionKind, review
 from webhook.admission.errors import NotReady
@@ -69,9 +72,8 @@ def test_with_policies_a_review_has_less_from_then_on_and_the_next_has_not(cpu: 
     pace.begin(1.0)
     now[0] = 1.25
     pace.hurry()
-    cpu[0] = 6.0
-    for now[0] in (1.5, 1.75):
-        pace("the first is not due, the second begins the count")
+    for now[0], cpu[0], words in ((1.5, 5.75, "not due"), (1.75, 6.0, "begins the count"), (2.0, 6.125, "not due")):
+        pace(words)
     cpu[0] = 6.25
     now[0] = 2.125
     with pytest.raises(OverrunError):
@@ -215,6 +217,13 @@ def test_a_policy_concerns_a_resource_in_either_call(tmp_path: Path) -> None:
     found = native(tmp_path)
     assert found.concerns(about("deployments"))
     assert not found.concerns(about("others"))
+    rules = {"resourceRules": [{**EVERYTHING["resourceRules"][0], "resources": ["others"]}]}
+    change = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}}
+    mutating = policy("q", mutating=True, matchConstraints=rules, mutations=[change]), binding("q", mutating=True)
+    for document in mutating:
+        (tmp_path / f"{document['kind']}.json").write_text(json.dumps(document))
+    both = NativePolicies.of(EMPTY, policyset.load(tmp_path))
+    assert both.concerns(about("others"))
 
 
 def test_a_review_is_begun_beside_others_as_long_as_its_policies_can_be_interrupted(
@@ -267,6 +276,12 @@ def test_a_new_state_believes_no_stamp_of_the_old_one_unless_it_is_given() -> No
     given = old.recent.anew()
     gate.replace(recent=given)
     assert gate.state.recent is given
+
+
+def test_a_definition_that_differs_counts_at_once() -> None:
+    gate, document = Gate(LOADED), changed("Model", with_prefetch)
+    gate.replace(definitions=lambda: [document])
+    assert str(MODEL) in {str(each.kind) for each in gate.state.deviations}
 
 
 def test_the_definitions_that_a_catalog_needs_are_named() -> None:
