@@ -116,9 +116,25 @@ def test_a_caller_that_has_used_more_does_not_end_the_turn_of_another():
             found.append(line.is_wanted())
         line.end()
         await waiting
+        assert line._waiting == []
         return found
 
     assert asyncio.run(main()) == [False, True]
+
+
+def test_a_caller_that_has_used_as_much_does_not_end_the_turn_of_another():
+    async def main() -> bool:
+        line = Turns(Clock())
+        await line.wait(ANN, FAR)
+        waiting = asyncio.create_task(line.wait(EVE, FAR))
+        await asyncio.sleep(0)
+        found = line.is_wanted()
+        line.end()
+        assert line._waiting == [], "whose turn it is does not wait"
+        await waiting
+        return found
+
+    assert not asyncio.run(main())
 
 
 async def _outcome(job: Callable[[], Awaitable[None]]) -> str:
