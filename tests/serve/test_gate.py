@@ -144,8 +144,8 @@ def test_a_catalog_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     assert gate.metrics is metrics
     for _ in range(2):
         gate.use(EMPTY)
-    told = [record.getMessage() for record in caplog.records if record.getMessage().startswith("catalog ")]
-    assert told == [f"catalog {EMPTY.digest}: 0 kinds"]
+        told = [record.getMessage() for record in caplog.records if record.getMessage().startswith("catalog ")]
+        assert told == [f"catalog {EMPTY.digest}: 0 kinds"]
 
 
 def test_a_judgement_says_what_it_is_about() -> None:
