@@ -330,7 +330,7 @@ def dies_after_an_answer():
 
 
 @pytest.mark.parametrize(("job", "status"), [(lambda: os._exit(0), 0), (dies_after_an_answer, 3)])
-def test_an_end_in_silence_and_an_answer_of_a_child_that_fails_are_no_answers(job, status):
+def test_an_end_in_silence_and_an_answer_of_a_child_that_fails_do_not_count(job, status):
     with pytest.raises(Unavailable, match=f"ended with status {status}"):
         run(Counted(), job)
 
