@@ -61,12 +61,13 @@ crds: $(READY)  ## generate the CRDs that embed types of Kubernetes, and the mer
 grammar: $(READY)  ## generate the tables of the CEL grammar from cel-python's cel.lark and webhook/cel/syntax/kubernetes.lark
 	$(PY) -m webhook.cel.syntax.parser
 
-docs: $(READY)  ## generate webhook/facts/inputs.json, docs/coverage.md, samples.md, crds.md, releases.md, the tables of docs/rules, READMEs of charts
+docs: $(READY)  ## generate webhook/facts/inputs.json, docs/coverage.md, samples.md, crds.md, releases.md, checks.md, the tables of docs/rules, READMEs of charts
 	$(PY) -m tools.inputs
 	$(PY) -m tools.rules
 	$(PY) -m tools.coverage
 	$(PY) -m tools.charts.readme
 	$(PY) -m tools.charts.catalog
+	$(PY) -m tools.checks
 
 pictures: $(READY)  ## draw the pictures of the documentation from the texts in docs/pictures; needs Go
 	$(PY) -m tools.pictures

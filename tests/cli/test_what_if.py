@@ -100,6 +100,9 @@ def test_an_upgrade_names_what_it_breaks_resolves_and_fills_in_otherwise(capsys:
         'LK102 other default: spec.hardware.gpu.resourceName: "amd.com/gpu" → nothing' in line for line in places
     )
     assert err == "`modelgate rule LS271` explains a code, with an object that is right\n"
+    page = run(capsys, "check", ".", "--what-if", UP, "-o", "html")[1]
+    assert page.count("judged as of LLMKube 0.9.5 (the documented release) → LLMKube 0.9.19") == 3
+    assert page.count("judged as of ") == 3
 
 
 @pytest.mark.usefixtures("tree")
@@ -375,6 +378,7 @@ def test_what_the_operator_makes_otherwise_is_named(command: str, tmp_path: Path
     assert changed[f"{limits}.amd.com/gpu"] == ('"1"', "nothing")
     assert changed[f"{limits}.devic.es/dri-render"] == ("nothing", '"1"')
     assert changed["spec.template.spec.containers[llama-server].args"][1] == "the same in another order"
+    assert {"{}", "[]"}.isdisjoint(value for pair in changed.values() for value in pair)
     (moved,) = (each["otherDefaults"] for each in found["objects"] if each["name"] == "amd")
     assert "spec.hardware.gpu.tolerationKey" in {each["field"] for each in moved}
 
