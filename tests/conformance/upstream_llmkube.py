@@ -19,7 +19,18 @@ from webhook.engine import Options
 from webhook.library.apiserver import receive
 from webhook.policy import Profile
 
-__all__ = ["FAMILY", "OLDEST", "RELEASES", "Answer", "Recorded", "answer", "is_llmkube", "llmkube_cases", "recorded", "whole"]
+__all__ = [
+    "FAMILY",
+    "OLDEST",
+    "RELEASES",
+    "Answer",
+    "Recorded",
+    "answer",
+    "is_llmkube",
+    "llmkube_cases",
+    "recorded",
+    "whole",
+]
 
 Case = dict[str, Any]
 
