@@ -95,7 +95,7 @@ def test_its_rules_find_others_that_have_the_same_in_a_field(kubectl: Kubectl) -
 
     def refused() -> bool:
         done = kubectl.run("create", "--dry-run=server", "-f", "-", stdin=second)
-        return "first have slow, 2" in done.stderr
+        return "first have slow, 2" in done.err
 
     wait_until(refused, "the gate to list the widgets again")
     kubectl.send("apply", an_object("Widget", "first", queue="slow", size=3))  # it does not find itself
