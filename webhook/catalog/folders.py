@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
@@ -22,6 +22,7 @@ from webhook.admission.errors import CatalogError, LoadError, Problem
 from webhook.catalog.fitting import with_all_fields
 from webhook.catalog.kinds import KnownKind, PolicySource, kinds_of
 from webhook.catalog.packs import FOLLOWED, PACK, PACKS, TABLE, InForce, Pack
+from webhook.catalog.references import unfitting
 from webhook.catalog.releases import (
     compiled,
     compiled_source,
@@ -36,7 +37,6 @@ from webhook.catalog.tables import FOLDER as TABLES
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries
-from webhook.policy import Path, node_at
 from webhook.policy.problems import problem
 from webhook.schema import CRD, SchemaError, Structural, load_crd
 from webhook.schema.compare import is_same
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from webhook.policy import PolicyDocument
-    from webhook.policy.document import Reference
 
 _TARGET: Final = re.compile(r"^  target:\n(?:    .*\n)+", re.MULTILINE)
 _SCHEMA: Final = re.compile(r'^ *(?:schema:\n|"schema":)', re.MULTILINE)
@@ -151,17 +150,6 @@ def _value(text: str, source: str) -> dict[str, Any]:
     return document.value
 
 
-_TYPES: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
-    "boolean": [("boolean",)],
-    "integer": [("integer",)],
-    "number": [("number",), ("integer",)],
-    "string": [("string",)],
-    "integers": [("array", "integer")],
-    "strings": [("array", "string")],
-}
-"""The types in a schema of what a member can be; of a list, with the type of its items."""
-
-
 class UserFolders:
     """Loads the folders of a user's APIs beside those that are ``loaded``. Its problems are added to theirs."""
 
@@ -218,7 +206,7 @@ class UserFolders:
         kinds = self._loaded.kinds.values()
         for document, origin in self._referring:
             for index, reference in enumerate(document.spec.references):
-                for part, message in _unfitting(reference, kinds):
+                for part, message in unfitting(reference, kinds):
                     self._problems.append(problem(origin, ("spec", "references", index, *part), message))
 
     def _documents(self, files: Iterable[tuple[str, str]]) -> Iterator[Document]:
@@ -313,53 +301,3 @@ def _of_other_releases(known: KnownKind, source: PolicySource) -> Iterator[Probl
                 compiled(replace(with_all_fields(other) if is_otherwise_shaped(other) else other, sources=sources))
         except CatalogError as error:
             yield from (replace(each, message=f"under {in_force}: {each.message}") for each in error.problems)
-
-
-def _unfitting(reference: Reference, kinds: Collection[KnownKind]) -> Iterator[tuple[tuple[str, ...], str]]:
-    definitions = [known for known in kinds if (known.gvk.group, known.gvk.kind) == (reference.group, reference.kind)]
-    if not definitions:
-        names = {known.gvk.kind for known in kinds if known.gvk.group == reference.group}
-        for near in get_close_matches(reference.kind, names, 1):
-            yield ("kind",), f"{reference.group} has no {reference.kind[:60]} here; did you mean {near}?"
-        return
-    namespaced = definitions[-1].namespaced
-    searches = reference.by or reference.labels or reference.labelsPath
-    if reference.namespaced != namespaced and not (searches and namespaced):  # in all namespaces
-        scope = "is in a namespace" if namespaced else "is a kind of the cluster"
-        yield ("namespaced",), f"{reference.kind} {scope}: set namespaced: {str(namespaced).lower()}"
-    read = [(("fields", name), member.path, member.type) for name, member in reference.fields.items()]
-    for place, path, sort in [*read, *_looked_by(reference)]:
-        wrong = [_wrong(known.schema.raw, path, sort) for known in definitions]
-        if all(wrong):  # a version may lack what another one has
-            yield place, f"{reference.kind}: {wrong[-1]}"
-
-
-def _looked_by(reference: Reference) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    if reference.by:
-        yield ("by",), reference.by, "strings" if "[*]" in reference.by else "string"
-
-
-def _wrong(schema: Mapping[str, Any], path: str, sort: str) -> str:
-    """What is wrong with a path and a type; "" if nothing is, or if the definition leaves it open."""
-    node: Mapping[str, Any] = schema
-    keys = Path.parse(path).keys
-    if keys[0] == "metadata":
-        return ""
-    for depth, key in enumerate(keys):
-        if node.get("x-kubernetes-preserve-unknown-fields"):
-            return ""
-        below = node_at(node, (key,))
-        if below is None and key == "*" and not node.get("type"):
-            return ""
-        if below is None:
-            has = ", ".join(sorted(node.get("properties", {}))) or f"type {node.get('type')}"
-            return f"no {key!r} in {'.'.join(keys[:depth]) or 'the object'} of the schema, which has {has}"
-        node = below
-    kinds: tuple[str | None, ...] = (node.get("type"),)
-    if kinds == ("array",):
-        kinds = ("array", (node.get("items") or {}).get("type"))
-    elif "*" in keys:
-        kinds = ("array", kinds[0])
-    if kinds[0] is None or kinds in _TYPES[sort]:
-        return ""
-    return f"{path} is of type {' of '.join(map(str, kinds))}, not {sort}"

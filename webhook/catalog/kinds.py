@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.admission import GroupVersionKind
 from webhook.catalog.applies import Foreign, Own
 from webhook.catalog.packs import DOCUMENTED, NO_PACK, InForce, Pack
+from webhook.catalog.references import facts_of
 from webhook.catalog.settings import as_given, fact_of
 from webhook.catalog.tables import fact_of_tables
-from webhook.cluster import Kind
-from webhook.facts import KNOWN, Fact, FitOf, Knowledge, Looked, Member, referenced
+from webhook.facts import KNOWN, Fact, FitOf, Knowledge
 from webhook.facts.settings import Settings
 from webhook.manifests.documents import Document
-from webhook.policy import Policy, Prepared, Reference
+from webhook.policy import Policy, Prepared
 from webhook.schema import CRD, Structural
 
 if TYPE_CHECKING:
@@ -202,19 +202,6 @@ class Kinds(Mapping[GroupVersionKind, KnownKind]):
 
     def __len__(self) -> int:
         return len(self.listed)
-
-
-@lru_cache(256)
-def facts_of(references: tuple[Reference, ...]) -> Mapping[str, Fact]:
-    """The facts of references, by name."""
-    return {
-        each.name: referenced(
-            Kind(each.group, each.kind),
-            Looked(*each.looked),
-            {name: Member(*member) for name, *member in each.members},
-        )
-        for each in references
-    }
 
 
 def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:

@@ -29,9 +29,11 @@ if TYPE_CHECKING:
         ask,
         find,
         is_optional,
+        light,
+        may_be_denied,
     )
     from webhook.cluster.reflector import Reflector, backoff
-    from webhook.cluster.store import Store, light
+    from webhook.cluster.store import Store
 
 __all__ = [
     "DEFINITIONS",
@@ -72,6 +74,7 @@ __all__ = [
     "is_optional",
     "join",
     "light",
+    "may_be_denied",
 ]
 
 _MODULES: Final = {
@@ -93,12 +96,14 @@ _MODULES: Final = {
             "ask",
             "find",
             "is_optional",
+            "light",
+            "may_be_denied",
         ),
         "readthrough",
     ),
     "NodeStore": "nodes",
     **dict.fromkeys(("Reflector", "backoff"), "reflector"),
-    **dict.fromkeys(("Store", "light"), "store"),
+    "Store": "store",
 }
 """The module of each name, which is loaded when the name is first used."""
 

@@ -12,6 +12,7 @@ from webhook.ground.budget import Budget
 
 __all__ = [
     "NODE",
+    "TOO_MANY",
     "UNREADABLE",
     "APIResource",
     "ClusterView",
@@ -22,6 +23,7 @@ __all__ = [
     "MemoryView",
     "NotedView",
     "Notes",
+    "Sought",
     "Unwatched",
     "is_name",
     "is_unreadable",
@@ -33,6 +35,16 @@ class Kind(NamedTuple):
 
     group: str
     kind: str
+
+
+class Sought(Kind):
+    """A kind that a reference of a policy reads: equal to the kind, and any kind at all.
+
+    A live view lists such a kind on demand if it is not watched. Where the right to see it is missing,
+    the view gives :data:`UNREADABLE`, and what reads it is not judged.
+    """
+
+    __slots__ = ()
 
 
 NODE: Final = Kind("", "Node")
@@ -55,6 +67,8 @@ class Unwatched(LookupError):
 
 UNREADABLE: Final[dict[str, Any]] = {"apiVersion": "v1", "kind": "Status", "metadata": {}}
 """Stands for an object that the view has no right to read: it may exist."""
+TOO_MANY: Final[dict[str, Any]] = {"apiVersion": "v1", "kind": "Status", "metadata": {}}
+"""Stands for the objects of a :class:`Sought` kind, of which there are more than a view lists on demand."""
 
 
 def is_unreadable(obj: dict[str, Any] | None) -> bool:

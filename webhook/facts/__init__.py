@@ -16,7 +16,7 @@ from webhook.facts.fit import FIT_FETCHED, FIT_WATCHED, FitOf, GpuLoad, ServedPo
 from webhook.facts.memory import GIB, Bound, device_of_labels, gib
 from webhook.facts.names import LABEL, is_typo, label, named
 from webhook.facts.nodes import Memo
-from webhook.facts.references import Looked, Member, referenced
+from webhook.facts.references import UNSEEN, Looked, Member, TooCostlyError, referenced
 
 __all__ = [
     "CHOICES",
@@ -28,6 +28,7 @@ __all__ = [
     "GIB",
     "KNOWN",
     "LABEL",
+    "UNSEEN",
     "WATCHED",
     "Bound",
     "Fact",
@@ -40,6 +41,7 @@ __all__ = [
     "Memo",
     "ServedPod",
     "Table",
+    "TooCostlyError",
     "Workload",
     "device_of_labels",
     "gib",

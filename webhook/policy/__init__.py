@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from webhook.policy.compile import compile_policy
     from webhook.policy.dependence import Dependence, Open, Place, Rule
     from webhook.policy.document import PolicyDocument, Target, Validation, parse_policy, trusted_policy
-    from webhook.policy.environments import Inputs, node_at
+    from webhook.policy.environments import Environments, Inputs, has_open_field, node_at
     from webhook.policy.order import defaults_in_force
     from webhook.policy.releases import DEFAULT_RELEASE, RELEASES, Release
 
@@ -45,6 +45,7 @@ __all__ = [
     "ChildRule",
     "DefaultRule",
     "Dependence",
+    "Environments",
     "Expression",
     "FactValue",
     "Frame",
@@ -74,6 +75,7 @@ __all__ = [
     "any_meet",
     "compile_policy",
     "defaults_in_force",
+    "has_open_field",
     "is_above",
     "node_at",
     "parse_policy",
@@ -84,7 +86,7 @@ _LATER: Final = {
     "compile_policy": "compile",
     **dict.fromkeys(("Dependence", "Open", "Place", "Rule"), "dependence"),
     **dict.fromkeys(("PolicyDocument", "Target", "Validation", "parse_policy", "trusted_policy"), "document"),
-    **dict.fromkeys(("Inputs", "node_at"), "environments"),
+    **dict.fromkeys(("Environments", "Inputs", "has_open_field", "node_at"), "environments"),
     "defaults_in_force": "order",
     **dict.fromkeys(("DEFAULT_RELEASE", "RELEASES", "Release"), "releases"),
 }

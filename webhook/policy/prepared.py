@@ -152,7 +152,7 @@ def _screen(policy: Policy) -> Screen:
 
 def _formulas(policy: Policy) -> dict[DefaultRule, Formula]:
     made: dict[DefaultRule, Formula] = {}
-    for rule in policy.defaults:
+    for rule in policy.leaves:
         if isinstance(rule.value, Expression):
             read = {*rule.value.variables, *(() if rule.when is None else rule.when.variables)}
             name = f"{policy.name} {rule.code} {rule.path}"
@@ -176,8 +176,8 @@ def _part_of(expression: Expression) -> Part:
 
 
 def _repeated(policy: Policy) -> tuple[DefaultRule, ...]:
-    paths = [rule.path for rule in policy.defaults]
-    later = ((rule, paths[index + 1 :]) for index, rule in enumerate(policy.defaults))
+    paths = [rule.path for rule in policy.leaves]
+    later = ((rule, paths[index + 1 :]) for index, rule in enumerate(policy.leaves))
     return tuple(rule for rule, after in later if _is_repeated(policy, rule, after))
 
 

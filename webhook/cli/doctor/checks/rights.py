@@ -14,7 +14,7 @@ from webhook.cli.doctor.snapshot import Installation, Object, is_ours
 from webhook.cluster import LISTED
 from webhook.cluster.view import Kind
 from webhook.enforcement import GROUP
-from webhook.facts import FIT_FETCHED, KNOWN, Fetched, watched
+from webhook.facts import FIT_FETCHED, KNOWN, Fetched, Looked, watched
 from webhook.library import Finding
 from webhook.vap import resource_of_kind
 
@@ -132,7 +132,7 @@ def _of_references(found: Installation, catalog: Catalog) -> Iterator[_Right]:
         if gvk.group in found.groups() or known.api not in built_in():
             for each in known.policy.references:
                 plural = plurals.get((each.group, each.kind)) or _plural(Kind(each.group, each.kind))
-                yield _Right(each.group, plural, "get")
+                yield _Right(each.group, plural, "list" if Looked(*each.looked).searches else "get")
 
 
 def _of_reconciler(found: Installation, catalog: Catalog) -> Iterator[_Right]:
