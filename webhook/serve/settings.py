@@ -32,8 +32,9 @@ FOREIGN: Final = ("MODELGATE_E2E", "MODELGATE_SHARED", "MODELGATE_SERVICE_", "MO
 """Variables with this prefix that are not settings: the tests', and those that Kubernetes creates for a Service."""
 
 
-_LABEL_VALUE: Final = r"^[\w.:@/+-]{0,200}$"
-"""What a line of ``/readyz`` and a label of a metric show without quotes."""
+_LABEL_VALUE: Final = Field(pattern=r"^[\w.:@/+-]*$", max_length=200)
+"""What a line of ``/readyz`` and a label of a metric show without quotes. The length is not in the pattern: a repeated
+class of Unicode's letters takes 20 MiB."""
 
 
 def _listed(value: object) -> object:
@@ -103,9 +104,9 @@ class Settings(BaseModel):
     without: Annotated[Names, AfterValidator(known_apis)] = ()
     """The APIs that this installation does not cover: their kinds are neither watched nor judged."""
 
-    fleet_stage: Annotated[str, Field(pattern=_LABEL_VALUE)] = ""
+    fleet_stage: Annotated[str, _LABEL_VALUE] = ""
     """The stage of this cluster among others that are to be alike, such as ``canary``."""
-    fleet_artefact: Annotated[str, Field(pattern=_LABEL_VALUE)] = ""
+    fleet_artefact: Annotated[str, _LABEL_VALUE] = ""
     """The artefact with packs, policies and exceptions that it is to use: a version or a digest."""
 
     pod: Annotated[str, Field(pattern=r"^([^/]+/[^/]+/[^/]+)?$")] = ""
