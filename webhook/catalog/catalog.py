@@ -158,9 +158,9 @@ class Catalog:
         """What is generated for a kind of this catalog, and how often it was used."""
         return self.kinds.preparations.of(kind)
 
-    def prepare_screens(self) -> None:
-        """Generate the functions of the kinds that are in use."""
-        self.kinds.preparations.prepare_if_due()
+    def prepare_screens(self) -> bool:
+        """Generate the functions of one kind that is in use and has none; False if there is none."""
+        return self.kinds.preparations.prepare_if_due()
 
     def extended(self, crds: Iterable[CRD]) -> Catalog:
         """This catalog and, as foreign kinds, the kinds of these definitions that it does not have."""

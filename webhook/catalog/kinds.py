@@ -134,10 +134,9 @@ class Preparations:
         prepared = self._prepared[kind.gvk] = Prepared(kind.policy, kind.schema, functions, stated=kind.stated)
         return prepared
 
-    def prepare_if_due(self) -> None:
-        """Generate the functions of the kinds of which enough objects were judged."""
-        for prepared in [*self._prepared.values()]:
-            prepared.prepare_if_due()
+    def prepare_if_due(self) -> bool:
+        """Generate the functions of one kind of which enough objects were judged; False if there is none."""
+        return any(prepared.prepare_if_due() for prepared in [*self._prepared.values()])
 
     def keep(self, gvk: GroupVersionKind, prepared: Prepared) -> None:
         """Use what was prepared before, and read from a file."""
