@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from functools import partial
 from itertools import product, starmap
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook import policy as policies  # its compiler is loaded when it is first used
 from webhook.admission import GroupVersionKind
@@ -115,25 +115,52 @@ def load_shipped(loaded: Loaded, pack: Pack) -> None:
     """Load a built-in API: schemas and policies are read when they are asked for."""
     loaded.packs[pack.folder.name] = pack
     for source, text in loaded.definitions(pack):
-        loaded.add_kinds(pack, _definition(text, source), source)
+        loaded.add_kinds(pack, _definition(text, _Again(pack, source, hash(text))), source)
     loaded.add_tables(pack)
     for source, text in loaded.policies(pack):
-        policy = PolicySource(partial(_policy, text, source))
+        policy = PolicySource(partial(_policy, _Again(pack, source, hash(text))))
         for gvk in _targets(text, source):
             known = loaded.kinds[gvk]
             loaded.kinds[gvk] = replace(known, sources=(*known.sources, policy))
 
 
-def _definition(text: str, source: str) -> CRD:
+class _Again(NamedTuple):
+    """A built-in file, read again where more than its beginning is needed: the texts of all take 4 MB.
+
+    Only the installer writes there, as where the modules are; ``hashed`` tells whether it did.
+    """
+
+    pack: Pack
+    source: str
+    hashed: int
+
+    def text(self) -> str:
+        """Its text.
+
+        Raises:
+            CatalogError: it has changed.
+            OSError: it is gone.
+        """
+        text = self.pack.files.content(self.pack.folder.joinpath(*self.source.split("/")[1:])).decode()
+        if hash(text) != self.hashed:
+            raise CatalogError([Problem(self.source, "", "has changed since Modelgate was started: start it again")])
+        return text
+
+    def value(self) -> dict[str, Any]:
+        """Its one document."""
+        return _value(self.text(), self.source)
+
+
+def _definition(text: str, again: _Again) -> CRD:
     """A built-in definition, read without its schema: those with the schema of a pod take 15 ms."""
     match = _SCHEMA.search(text)
     start = text if match is None else text[: match.start()]
     rest = '"schema":{}}]}}' if match is not None and text.startswith("{") else ""
-    return load_crd(_value(start + rest, source), trusted=True, whole=partial(_value, text, source))
+    return load_crd(_value(start + rest, again.source), trusted=True, whole=again.value)
 
 
-def _policy(text: str, source: str) -> tuple[PolicyDocument, Document]:
-    (document,) = documents.parse(text, source)
+def _policy(again: _Again) -> tuple[PolicyDocument, Document]:
+    (document,) = documents.parse(again.text(), again.source)
     return policies.trusted_policy(document), replace(document, piece=None)
 
 

@@ -33,19 +33,30 @@ class PolicySource:
 
     def __init__(self, read: Callable[[], tuple[PolicyDocument, Document]], beside: Sequence[Structural] = ()) -> None:
         self._read = read
+        self._parts: tuple[PolicyDocument, Document] | None = None
         self.beside = beside
 
+    def _whole(self) -> tuple[PolicyDocument, Document]:
+        parts = self._parts  # another thread may forget it
+        if parts is None:
+            parts = self._parts = self._read()
+        return parts
+
+    def forget(self) -> None:
+        """Free the memory of what was read; it is read anew where it is needed, as for another release."""
+        self._parts = None
+
     @cached_property
-    def _parts(self) -> tuple[PolicyDocument, Document]:
-        return self._read()
+    def codes(self) -> tuple[str, ...]:
+        return (self._parts or self._read())[0].codes
 
     @property
     def document(self) -> PolicyDocument:
-        return self._parts[0]
+        return self._whole()[0]
 
     @property
     def origin(self) -> Document:
-        return self._parts[1]
+        return self._whole()[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +105,7 @@ class KnownKind:
     @property
     def codes(self) -> frozenset[str]:
         """The codes of its rules, of every release, also of those that are not compiled."""
-        return frozenset(code for source in self.sources for code in source.document.codes)
+        return frozenset(code for source in self.sources for code in source.codes)
 
     @property
     def deviates(self) -> bool:
@@ -126,10 +137,9 @@ class Preparations:
         prepared = self._prepared[kind.gvk] = Prepared(kind.policy, kind.schema, functions, stated=kind.stated)
         return prepared
 
-    def prepare_if_due(self) -> None:
-        """Generate the functions of the kinds of which enough objects were judged."""
-        for prepared in [*self._prepared.values()]:
-            prepared.prepare_if_due()
+    def prepare_if_due(self) -> bool:
+        """Generate the functions of one kind of which enough objects were judged; False if there is none."""
+        return any(prepared.prepare_if_due() for prepared in [*self._prepared.values()])
 
     def keep(self, gvk: GroupVersionKind, prepared: Prepared) -> None:
         """Use what was prepared before, and read from a file."""

@@ -162,8 +162,8 @@ class ValidationRule:
     """The profiles under which a failure is a denial; under the others it is a warning."""
 
     def __post_init__(self) -> None:
-        by_action = {Profile.STANDARD, Profile.STRICT} if self.action is Action.DENY else set[Profile]()
-        object.__setattr__(self, "denied_by", frozenset(by_action | ({Profile.STRICT} if self.strict else set())))
+        under_strict = _STRICT if self.strict else _NEVER
+        object.__setattr__(self, "denied_by", _ALWAYS if self.action is Action.DENY else under_strict)
         object.__setattr__(self, "transition", "oldSelf" in self.rule.program.variables)
         object.__setattr__(self, "referential", self.code[2] == "4")
         object.__setattr__(self, "below", Path.parse(self.field_path.removeprefix(".")))
@@ -194,6 +194,12 @@ class ValidationRule:
     def facts(self) -> frozenset[str]:
         """The facts that decide whether the rule fails."""
         return self.rule.facts if self.when is None else self.rule.facts | self.when.facts
+
+
+_ALWAYS: Final = frozenset({Profile.STANDARD, Profile.STRICT})
+_STRICT: Final = frozenset({Profile.STRICT})
+_NEVER: Final = frozenset[Profile]()
+"""The profiles that deny by a rule: one of these three, because a set of its own takes as much memory as the rule."""
 
 
 class Reference(NamedTuple):

@@ -80,10 +80,12 @@ class Prepared:
                 expression.program.make()
         self.prepare()  # which drops the trees
 
-    def prepare_if_due(self) -> None:
-        """Generate the functions if there have been enough objects for them to pay for themselves."""
-        if self.judged > _FEW and self.policy.validations:
+    def prepare_if_due(self) -> bool:
+        """Generate the functions if enough objects were judged for them to pay; False if not, or if they are there."""
+        is_due = self.functions is None and self.judged > _FEW and bool(self.policy.validations)
+        if is_due:
             self.prepare()
+        return is_due
 
     def suspects(self, bindings: Mapping[str, Any], source: Source) -> tuple[list[Suspect], int] | None:
         """The rules that fail or may fail, and what the call cost at most; None if only their own evaluation tells."""
