@@ -11,8 +11,6 @@ from webhook.kubernetes.metadata import check_annotations
 from webhook.kubernetes.values import Json, field, quantities, text, texts
 from webhook.schema.fielderror import forbidden, invalid, not_supported, required
 
-__all__: list[str] = []
-
 _MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _ONE_POD: Final = "ReadWriteOncePod"
 _NAMES: Final = ("name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation")

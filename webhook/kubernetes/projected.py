@@ -13,8 +13,6 @@ from webhook.kubernetes.values import Json, field, go_struct, number, structs, t
 from webhook.schema import annotations_size
 from webhook.schema.fielderror import FieldError, forbidden, invalid, required, too_long
 
-__all__: list[str] = []
-
 _SOURCES: Final = ("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
 _CERTIFICATE_PATHS: Final = ("credentialBundlePath", "keyPath", "certificateChainPath")
 _BUNDLE: Final = (

@@ -19,8 +19,6 @@ from webhook.library.review import ReviewedManifest
 from webhook.library.rulings import JudgedAs
 from webhook.manifests.documents import Document
 
-__all__ = ["Change", "Explanation", "Origin", "changes", "explained", "leaves"]
-
 Keys = tuple[str | int, ...]
 
 _HEAD: Final = frozenset({"apiVersion", "kind", "metadata", "status"})

@@ -12,8 +12,6 @@ from webhook.admission.errors import LoadError, Problem
 from webhook.library.findings import Finding
 from webhook.library.verdict import Verdict
 
-__all__ = ["in_words", "text_in_words", "words_of_errors"]
-
 _FLAGS: Final = re.compile(
     r"\"(?:[^\"\\]|\\.)*\""  # what a manifest says
     r"|^(?P<flag>--release|--set) (?P<name>[\w.-]+)=(?P<value>.*)"

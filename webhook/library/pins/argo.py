@@ -13,8 +13,6 @@ from webhook.library.pins.pin import Named, release_of
 from webhook.library.pins.values import Values, set_values
 from webhook.manifests.documents import Document
 
-__all__ = ["KINDS", "read_application", "sources_of"]
-
 KINDS: Final = frozenset({"Application", "ApplicationSet"})
 
 

@@ -14,8 +14,6 @@ from webhook.library.pins.search import CHART
 from webhook.library.pins.values import Values, set_values
 from webhook.manifests.documents import Document
 
-__all__ = ["locked", "read_chart", "read_folder", "read_k3s"]
-
 
 def read_chart(
     document: Document, collector: Collector, user: Document | None = None, layers: Sequence[Values] = ()

@@ -19,8 +19,6 @@ from webhook.library.pins.values import Values, last_value
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 
-__all__ = ["Collector", "PlacedRelease"]
-
 
 class PlacedRelease(NamedTuple):
     """What is written of a release, and where."""

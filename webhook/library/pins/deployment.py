@@ -11,8 +11,6 @@ from webhook.library.pins.pin import release_of
 from webhook.library.pins.settings import container_settings
 from webhook.manifests.documents import Document
 
-__all__ = ["read_deployment"]
-
 _CONTAINERS: Final = ("spec", "template", "spec", "containers")
 
 

@@ -21,8 +21,6 @@ from webhook.library.pins.operators import Operators
 from webhook.library.pins.values import Values, set_values
 from webhook.manifests.documents import Document
 
-__all__ = ["WORDS", "is_operators", "maps_of", "read_flux"]
-
 _SAME: Final = 100
 """Objects of one kind and name: an environment has one, so that this is for more than any repository has."""
 _SOURCES: Final = ("OCIRepository", "GitRepository", "HelmChart")

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, cast
 
-__all__ = ["Block", "File", "HclError", "blocks"]
-
 _TOKEN: Final = re.compile(
     r"(?P<space>[ \t\r]++|(?:\#|//)[^\n]*+)|(?P<line>\n)"
     r'|"(?P<string>(?>[^"\\\n$]++|\\.|\$\{[^}\n]{0,200}\}|\$)*+)"'

@@ -11,8 +11,6 @@ from webhook.library.pins.objects import items_at, value_at
 from webhook.library.pins.values import Values, set_values
 from webhook.manifests.documents import Document
 
-__all__ = ["is_helmfile", "read_helmfile"]
-
 
 def is_helmfile(document: Document) -> bool:
     """Whether a document has releases of charts, and no kind."""

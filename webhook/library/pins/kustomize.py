@@ -14,8 +14,6 @@ from webhook.library.pins.values import nested
 from webhook.manifests.composer import YamlError, compose
 from webhook.manifests.documents import Document
 
-__all__ = ["files_of", "generated_files", "patches_in", "read_images", "read_kustomization", "resources_of"]
-
 _RESOURCES: Final = ("resources", "bases", "components")
 _REVISION: Final = (
     re.compile(r"/releases/download/([^/?#]+)/"),

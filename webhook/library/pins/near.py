@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = ["closest", "distance", "nearest"]
-
 T = TypeVar("T")
 Rank = tuple[int, bool]
 

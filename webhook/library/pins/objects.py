@@ -7,8 +7,6 @@ from typing import Any
 
 from webhook.manifests.documents import Document
 
-__all__ = ["Layers", "group_of", "items_at", "mapping_at", "value_at"]
-
 
 def group_of(value: Mapping[str, Any]) -> str:
     """The group of an object's API; "" of the core."""

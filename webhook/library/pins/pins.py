@@ -16,8 +16,6 @@ from webhook.library.pins.search import candidates
 from webhook.library.pins.tree import Tree
 from webhook.manifests.documents import Document
 
-__all__ = ["Pins"]
-
 Around = Callable[[Path], frozenset[Path]]
 """The units of which a file is a part: see :class:`webhook.library.pins.included.Units`."""
 

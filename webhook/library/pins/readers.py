@@ -20,8 +20,6 @@ from webhook.library.pins.tree import Tree
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import KUSTOMIZATIONS
 
-__all__ = ["collect"]
-
 _Reader = Callable[[Document, Collector], None]
 
 _READERS: Final[Mapping[tuple[str, str], _Reader]] = {

@@ -12,8 +12,6 @@ from webhook.library.pins.tree import Tree
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import KUSTOMIZATIONS
 
-__all__ = ["CHART", "candidates"]
-
 CHART: Final = "Chart.yaml"
 _DEPLOYING: Final = frozenset(
     {"Application", "ApplicationSet", "Deployment", "GitRepository", "HelmChart", "HelmRelease", "OCIRepository"}

@@ -12,8 +12,6 @@ from webhook.library.pins.values import Values, last_value
 from webhook.manifests.documents import Document
 from webhook.policy import Path
 
-__all__ = ["Given", "container_settings", "value_settings"]
-
 
 class Given(NamedTuple):
     """A value for a setting as it is written, and where."""

@@ -12,8 +12,6 @@ from webhook.library.pins.hcl import Block, File, HclError, blocks
 from webhook.library.pins.values import Values, set_values
 from webhook.manifests.documents import Document
 
-__all__ = ["read_terraform"]
-
 _MODULE: Final = "${path.module}/"
 _SETS: Final = ("set", "set_list", "set_sensitive")
 

@@ -19,8 +19,6 @@ from webhook.manifests import documents, files
 from webhook.manifests.documents import Document
 from webhook.manifests.files import Boundary
 
-__all__ = ["Tree"]
-
 _ENTRIES: Final = 20_000
 """Names of files and folders that are listed: the largest public GitOps repositories have fewer."""
 _FILES: Final = 5_000

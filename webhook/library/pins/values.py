@@ -9,8 +9,6 @@ from typing import Any
 from webhook.library.pins.objects import value_at
 from webhook.manifests.documents import Document
 
-__all__ = ["Values", "last_value", "nested", "set_values"]
-
 
 @dataclass(frozen=True, slots=True)
 class Values:

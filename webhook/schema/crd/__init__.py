@@ -9,8 +9,6 @@ from webhook.schema.crd.document import validate_crd
 from webhook.schema.crd.shape import shape_errors
 from webhook.schema.fielderror import FieldError
 
-__all__ = ["shape_errors", "validate_crd", "validate_document"]
-
 
 def validate_document(document: Any) -> list[FieldError]:
     """All errors of creating a CRD; :func:`validate_crd` runs only if the document has the shape of a CRD."""
