@@ -53,8 +53,7 @@ def _check_sources(judge: Judge, source: Json | None, ref: Json | None, at: Fiel
     if ref is None:
         return
     space = text(ref, "namespace")
-    for problem in dns_1123_label(space) if space else []:
-        judge.add(invalid(at.child("dataSourceRef", "namespace"), space, problem))
+    judge.add_invalid(dns_1123_label(space) if space else [], space, at, "dataSourceRef", "namespace")
     if source is None:
         return
     if space:

@@ -15,14 +15,7 @@ from webhook.schema.fielderror import FieldError, forbidden, invalid, required, 
 
 _SOURCES: Final = ("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
 _CERTIFICATE_PATHS: Final = ("credentialBundlePath", "keyPath", "certificateChainPath")
-_BUNDLE: Final = (
-    ("Name", "name"),
-    ("SignerName", "signerName"),
-    ("LabelSelector", "labelSelector"),
-    ("Optional", "optional"),
-    ("Path", "path"),
-    ("User", "user"),
-)
+_BUNDLE: Final = ("name", "signerName", "labelSelector", "optional", "path", "user")
 _DAY: Final = 24 * 60 * 60
 
 
