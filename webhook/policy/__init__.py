@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from webhook.ground.later import later
 from webhook.policy.evaluate import PolicyFault, PolicyScope
-from webhook.policy.expression import Expression
 from webhook.policy.path import MISSING, Path
 from webhook.policy.policy import (
     Action,
@@ -23,7 +22,7 @@ from webhook.policy.policy import (
     Withdrawn,
 )
 from webhook.policy.prepared import Prepared
-from webhook.policy.reads import FACTS, OBJECT, SELF, Keys, Reads, any_meet, is_above
+from webhook.policy.reads import FACTS, OBJECT, SELF, Expression, Keys, Reads, any_meet, is_above
 from webhook.policy.template import ChildRule, Frame, Merged, TooManyError
 
 if TYPE_CHECKING:
