@@ -19,8 +19,6 @@ from webhook.engine.options import NAMESPACE
 from webhook.schema import SchemaError, load_crd
 from webhook.vap import CLUSTER_KINDS, Equivalent, GroupVersionResource, KindSchema, MemoryContext, ParamKind, Selector
 
-__all__ = ["Live", "Offline"]
-
 
 class Offline(MemoryContext):
     """The schemas of the catalog, and a fixed set of objects. Every permission check is denied.

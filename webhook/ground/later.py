@@ -14,8 +14,6 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-__all__ = ["later"]
-
 
 def later(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
     """The ``__getattr__`` of a package.
