@@ -101,4 +101,4 @@ def go_struct(value: Json, keys: tuple[str, ...]) -> GoStruct:
 
 
 def _go_name(key: str) -> str:
-    return next((key.replace(*each) for each in _SHORT if key.startswith(each[0])), f"{key[0].upper()}{key[1:]}")
+    return next((key.replace(*begun) for begun in _SHORT if key.startswith(begun[0])), f"{key[0].upper()}{key[1:]}")
