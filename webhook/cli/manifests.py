@@ -25,8 +25,17 @@ from webhook.cluster import Kind
 from webhook.engine import Options, Ruling
 from webhook.facts import COMPARISONS
 from webhook.library.apiserver import is_definition, kind_of, placed, read_definitions
-from webhook.library.enforcement import degrees_of, is_policy, own_definitions, remarks_about
-from webhook.library.judge import Judge, Judges, Surroundings, native_policies, updated
+from webhook.library.judge import (
+    Judge,
+    Judges,
+    Surroundings,
+    degrees_of,
+    is_policy,
+    native_policies,
+    own_definitions,
+    remarks_about,
+    updated,
+)
 from webhook.library.kinds import concerns
 from webhook.library.review import ReviewedManifest
 from webhook.library.rulings import Deployed, Moved, Rulings

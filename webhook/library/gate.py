@@ -16,11 +16,10 @@ from webhook.cluster import MemoryView
 from webhook.engine import Options, Ruling
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.library.apiserver import Definitions, is_definition
-from webhook.library.enforcement import degrees_of, own_definitions
 from webhook.library.explained import Explanation, explained
 from webhook.library.findings import Finding
 from webhook.library.given import OBJECT, TEXT, Given, checked_settings, documents_of, every_document, profile_of
-from webhook.library.judge import Judges, Surroundings, native, native_policies
+from webhook.library.judge import Judges, Surroundings, degrees_of, native, native_policies, own_definitions
 from webhook.library.rulings import Rulings
 from webhook.library.verdict import Verdict
 from webhook.manifests.documents import Document

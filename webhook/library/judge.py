@@ -23,7 +23,7 @@ from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import UNSEEN, Native, Options
 from webhook.facts.nodes import namespace_of
 from webhook.library.apiserver import Definitions
-from webhook.library.enforcement import is_policy, odd_words
+from webhook.library.enforcement import degrees_of, is_policy, odd_words, own_definitions, remarks_about
 from webhook.library.review import (
     NOTHING_STORED,
     Key,
@@ -42,6 +42,20 @@ from webhook.manifests.files import Contents
 
 if TYPE_CHECKING:
     from webhook.engine.policyset import PolicySet
+
+__all__ = [
+    "Judge",
+    "Judges",
+    "Nearby",
+    "Surroundings",
+    "degrees_of",
+    "is_policy",
+    "native",
+    "native_policies",
+    "own_definitions",
+    "remarks_about",
+    "updated",
+]
 
 _MISSING: Final = re.compile(rf"(?P<what>(?P<noun>\w+) (?P<name>\S+)) {re.escape(UNSEEN)}")
 _KNOWN: Final = UNSEEN.partition(";")[0]

@@ -41,7 +41,7 @@ from webhook.enforcement import ENFORCEMENT, EXCEPTION, GROUP
 from webhook.engine import Ruling
 from webhook.facts import WATCHED
 from webhook.library.apiserver import is_definition, kind_of, placed, read_definitions, receive, stored_object
-from webhook.library.enforcement import degrees_of
+from webhook.library.judge import degrees_of
 from webhook.library.kinds import unserved
 from webhook.library.rulings import Rulings
 from webhook.manifests.documents import Document

@@ -33,7 +33,7 @@ _ZEROS: Mapping[str, Any] = {
     **dict.fromkeys(("id", "$schema", "description", "type", "format", "title", "pattern"), ""),
     **dict.fromkeys(_FLAGS.split(), False),
 }
-"""The zero values of those that are no pointers, lists or maps."""
+"""The zero values of the keywords whose values Go does not point to, and that are neither lists nor maps."""
 
 
 def _go_name(keyword: str) -> str:
