@@ -35,7 +35,7 @@ test: $(READY)  ## run all tests; with MODELGATE_E2E=require also those on a rea
 # Modules side by side in two processes, each with a plane of its own. What needs the node, of which there is one, mostly
 # waits: it runs beside the unit tests, which step aside.
 PLANES := tests/e2e -m "not long and not node" -n 2 --dist loadfile --durations=15
-NODE := tests/e2e -m node --durations=15
+NODE := tests/e2e -m "node and not long" --durations=15
 
 # Left out of `make check`: clusters, tests that start whole servers and processes, and what `make conformance` runs.
 SLOW := tests/e2e tests/serve/test_server.py tests/serve/test_connection.py tests/serve/test_callers.py \
@@ -61,12 +61,13 @@ crds: $(READY)  ## generate the CRDs that embed types of Kubernetes, and the mer
 grammar: $(READY)  ## generate the tables of the CEL grammar from cel-python's cel.lark and webhook/cel/syntax/kubernetes.lark
 	$(PY) -m webhook.cel.syntax.parser
 
-docs: $(READY)  ## generate webhook/facts/inputs.json, docs/coverage.md, samples.md, crds.md, releases.md, the tables of docs/rules, READMEs of charts
+docs: $(READY)  ## generate webhook/facts/inputs.json, docs/coverage.md, samples.md, crds.md, releases.md, checks.md, the tables of docs/rules, READMEs of charts
 	$(PY) -m tools.inputs
 	$(PY) -m tools.rules
 	$(PY) -m tools.coverage
 	$(PY) -m tools.charts.readme
 	$(PY) -m tools.charts.catalog
+	$(PY) -m tools.checks
 
 pictures: $(READY)  ## draw the pictures of the documentation from the texts in docs/pictures; needs Go
 	$(PY) -m tools.pictures

@@ -229,7 +229,9 @@ ipFamilies: {{ toJson . }}
 {{- end }}
 {{- with .Values.gate.aim }}
 - --{{ if not .documentedPrecision }}no-{{ end }}aim-documented-precision
+{{- if ne .autoSelection nil }}
 - --{{ if not .autoSelection }}no-{{ end }}aim-auto-selection
+{{- end }}
 - --aim-namespace={{ .namespace }}
 {{- end }}
 {{- if not .Values.gate.fit }}

@@ -10,4 +10,7 @@ shift
 for pack in "$artefact"/packs/*/; do
   set -- "$@" --what-if "policies=${pack%/}"
 done
+if [ -d "$artefact/enforcement" ]; then
+  set -- "$@" --what-if "enforcement=$artefact/enforcement"
+fi
 exec modelgate scan "$@" --output markdown

@@ -120,6 +120,20 @@ def test_naming_the_documented_release_changes_nothing_and_another_one_the_diges
     assert len(set(digests.values())) == len(digests) - 1
 
 
+def test_where_nothing_says_which_release_runs_ranges_hold_of_the_one_that_the_rules_describe(folder: Path) -> None:
+    described = PACK.replace("documented: 1.0.0", "documented: 1.0.0, described: 1.1.0")
+    (folder / "example" / "pack.yaml").write_text(described)
+    silent = loaded_with(folder)
+    assert (rules(silent), silent.releases()["example"].name) == (BY_RELEASE["1.1.0"], "1.0.0")
+    named = loaded_with(folder, "1.0.0")
+    installed, _ = with_installed(silent, [FIRST])
+    for found in (named, installed):
+        assert (rules(found), found.releases()["example"].name) == (BY_RELEASE["1.0.0"], "1.0.0")
+    assert len({silent.digest, named.digest}) == 2
+    other, _ = with_installed(silent, [definition({}, "other words")])
+    assert rules(other) == BY_RELEASE["1.1.0"]
+
+
 @pytest.mark.parametrize(
     ("definitions", "absent", "releases"),
     [

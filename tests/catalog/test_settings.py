@@ -1,6 +1,7 @@
 """Settings of operators: declared in pack.yaml, given by name, and read by rules with their types."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def said(folder: Path, *texts: str, **spec: Any) -> list[str]:
-    settings = settings_of({"operators": list(texts)})
+def said(folder: Path, *texts: str, release: str = "", **spec: Any) -> list[str]:
+    settings = settings_of({"operators": list(texts), "releases": {"example": release} if release else {}})
     loaded = catalog.load(folder, settings)
     obj = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w", "namespace": "d"}, "spec": spec}
     options = Options(settings=settings)
@@ -102,6 +103,27 @@ def test_rules_read_what_is_given_and_else_the_default(
     texts: list[str], spec: dict[str, Any], expected: list[str], folder: Path
 ) -> None:
     assert said(folder, *(f"example.{text}" for text in texts), **spec) == expected
+
+
+def test_a_release_says_what_counts_where_nothing_is_given(folder: Path) -> None:
+    ranged = "    most: {type: integer, default: 5, releases: {'>=1.1 <1.3': 7, '>=1.3': 9}, docs: The largest size.}"
+    pack = re.sub("    most: .*", ranged, PACK).replace("  codes:", "  documented: 1.0.0\n  codes:")
+    (folder / "example" / "pack.yaml").write_text(pack)
+    (folder / "example" / "releases.json").write_text('{"releases": ["1.0.0", "1.1.0", "1.3.0"], "digests": {}}')
+    given = {release: said(folder, size=99, release=release) for release in ("1.0.0", "1.2.0", "1.3.0", "unknown")}
+    expected = {"1.0.0": 5, "1.2.0": 7, "1.3.0": 9, "unknown": 5}
+    assert given == {release: [f"EX201: at most {most}"] for release, most in expected.items()}
+    assert said(folder, "example.most=2", size=99, release="1.3.0") == ["EX201: at most 2"]
+
+
+@pytest.mark.parametrize(("release", "chosen"), [("0.2.0-rc1", False), ("0.2.0-rc2", True), ("unknown", False)])
+def test_a_release_of_aim_says_whether_a_template_is_chosen(release: str, chosen: bool) -> None:
+    gvk = GroupVersionKind("aim.silogen.ai", "v1alpha1", "AIMService")
+    known = catalog.load(settings=Settings(releases=(("aim", release),))).find(gvk)
+    assert known is not None
+    assert bool(known.completed(DEFAULT_SETTINGS).aim_auto_selection) is chosen
+    for choice in (True, False):
+        assert known.completed(Settings(aim_auto_selection=choice)).aim_auto_selection is choice
 
 
 @pytest.mark.parametrize(
@@ -254,4 +276,4 @@ def test_settings_that_are_fields_stay_fields() -> None:
 def test_every_declared_setting_of_the_built_in_packs_says_where_the_operator_has_it_from() -> None:
     declared = {f"{api}.{name}": each for api, pack in built_in().items() for name, each in pack.settings.items()}
     nowhere = [name for name, each in declared.items() if not (each.values or each.arguments or each.environment)]
-    assert nowhere == ["aim.documentedPrecision"]
+    assert nowhere == ["aim.documentedPrecision", "aim.autoSelection"]

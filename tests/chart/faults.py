@@ -42,6 +42,14 @@ def no_gate(world):
     world.objects = [each for each in world.objects if each["kind"] != "Deployment"]
 
 
+@fault("gate-missing")
+def gate_deleted_by_hand(world):
+    no_gate(world)
+    world.add("Secret", "sh.helm.release.v1.modelgate.v1")
+    labels = {"owner": "helm", "name": "modelgate", "version": "1", "status": "deployed"}
+    world.find("Secret", "sh.helm.release.v1.modelgate.v1")["metadata"]["labels"] = labels
+
+
 @fault("second-gate")
 def another_release(world):
     configuration, gate = deepcopy(world.find("ValidatingWebhookConfiguration")), deepcopy(world.find("Deployment"))
@@ -328,6 +336,11 @@ def reconciler_scaled_to_zero(world):
 
 
 @fault("reconciler-down")
+def reconciler_deleted_by_hand(world):
+    world.remove("Deployment", "modelgate-reconciler")
+
+
+@fault("reconciler-down")
 def reconciler_has_no_image(world):
     waiting = {"reason": "ErrImagePull", "message": "not found"}
     status = {**ready("False"), "containerStatuses": [{"name": "reconciler", "state": {"waiting": waiting}}]}
@@ -386,6 +399,11 @@ def certs_may_not_publish(world):
 def reconciler_may_not_patch(world):
     for rule in world.find("ClusterRole", "modelgate-reconciler")["rules"]:
         rule["verbs"] = [verb for verb in rule["verbs"] if verb != "patch"]
+
+
+@fault("right-missing")
+def account_deleted(world):
+    world.remove("ServiceAccount", "modelgate-view")
 
 
 @fault("right-missing", *LISTED)
@@ -544,3 +562,10 @@ def a_webhook_of_others_without_an_answer(world):
 @fault("replica-troubled")
 def the_account_was_made_again(world):
     world.said["gate-1"] = "ok, but GET /api/v1/namespaces/x/secrets/y: HTTP 401: Unauthorized\ncatalog d\n"
+
+
+@fault("pods-refused")
+def a_quota_is_used_up(world):
+    message = 'pods "modelgate-x" is forbidden: exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0'
+    refused = [{"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": message}]
+    world.find("Deployment")["status"] = {"updatedReplicas": 1, "readyReplicas": 1, "conditions": refused}

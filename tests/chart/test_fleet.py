@@ -1,5 +1,6 @@
 """The examples for many clusters: what Flux and Argo CD would render of them, and the step of a pipeline."""
 
+import json
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ import yaml
 
 from tests.chart.helm import CHART, NAMESPACE, ROOT, documents, run
 from tests.cli.test_references import an_object, pack_at
+from tests.enforcement.policies import enforcement
 from webhook.cli.pack.oci import LAYER
 
 EXAMPLES = ROOT / "docs" / "fleet"
@@ -83,3 +85,7 @@ def test_the_step_of_a_pipeline_stops_where_an_object_becomes_refused(tmp_path):
     assert (good.returncode, bad.returncode) == (0, 1), good.stderr + bad.stderr
     assert "AC402" in bad.stdout
     assert "AC402" not in good.stdout
+    (tmp_path / "fleet" / "enforcement").mkdir()
+    (tmp_path / "fleet" / "enforcement" / "off.yaml").write_text(json.dumps(enforcement(action="off", codes=["AC402"])))
+    relaxed = promoted(tmp_path, 6)
+    assert (relaxed.returncode, "AC402" in relaxed.stdout) == (0, False), relaxed.stdout

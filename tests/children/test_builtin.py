@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from webhook.admission.decision import GroupVersionKind
-from webhook.children import decode_builtin, is_builtin
+from webhook.children import builtin_errors, completed, decode_builtin, defaulted, is_builtin, is_judged, name_rule
+from webhook.children.builtin import template_of
 
 KIND = GroupVersionKind("apps", "v1", "Deployment")
 GOOD: dict[str, Any] = {
@@ -68,3 +69,150 @@ def test_another_kind_is_left_alone() -> None:
     unknown = GroupVersionKind("example.com", "v1", "Widget")
     assert not is_builtin(unknown)
     assert decode_builtin(unknown, {"a": None}) == ({"a": None}, [])
+
+
+def is_fine(value: Any, *path: str | int) -> bool:
+    return decode_builtin(KIND, changed(value, *path))[1] == []
+
+
+QUANTITY = ("spec", "template", "spec", "containers", 0, "resources", "limits", "cpu")
+
+
+@pytest.mark.parametrize(
+    ("value", "fits"),
+    [("1", True), (" 1 ", True), (1, True), (0.5, True), (True, False), ("one", False), ([], False), ({}, False)],
+)
+def test_a_quantity_is_a_number_or_its_text(value: Any, fits: bool) -> None:
+    assert is_fine(value, *QUANTITY) == fits
+
+
+@pytest.mark.parametrize(
+    ("path", "least", "most"),
+    [
+        (("spec", "replicas"), -(2**31), 2**31 - 1),
+        (("spec", "template", "spec", "terminationGracePeriodSeconds"), -(2**63), 2**63 - 1),
+    ],
+)
+def test_an_integer_has_its_bits(path: tuple[str, ...], least: int, most: int) -> None:
+    fits = [is_fine(value, *path) for value in (least - 1, least, most, most + 1, 1.0, True, "1")]
+    assert fits == [False, True, True, False, False, False, False]
+
+
+@pytest.mark.parametrize(("value", "fits"), [(True, True), (False, True), (1, False), ("true", False)])
+def test_a_boolean_is_not_a_number(value: Any, fits: bool) -> None:
+    assert is_fine(value, "spec", "paused") == fits
+
+
+@pytest.mark.parametrize(("value", "fits"), [(1, True), ("1", True), (True, False), (1.5, False), ([], False)])
+def test_an_integer_or_a_text_is_neither_a_boolean_nor_a_fraction(value: Any, fits: bool) -> None:
+    assert is_fine(value, "spec", "strategy", "rollingUpdate", "maxSurge") == fits
+
+
+@pytest.mark.parametrize(
+    ("value", "fits"), [("Zm9v", True), ("Zm\r\n9v", True), ("Zm9", False), ("Zm 9v", False), (1, False)]
+)
+def test_bytes_are_base64_and_line_breaks_do_not_count(value: Any, fits: bool) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"k": value}}
+    errors = decode_builtin(GroupVersionKind("", "v1", "Secret"), secret)[1]
+    assert [error.field for error in errors] == ([] if fits else ["data[k]"])
+
+
+def test_the_value_of_a_wrong_type_is_shown_unless_it_is_large() -> None:
+    (number,) = decode_builtin(KIND, changed(1, "spec", "paused"))[1]
+    (whole,) = decode_builtin(KIND, changed([1], "spec", "paused"))[1]
+    assert (number.body(), whole.body()) == (
+        "Invalid value: 1: must be of type boolean",
+        "Invalid value: must be of type boolean",
+    )
+
+
+def test_metadata_is_decoded_apart_and_stays() -> None:
+    obj = {**GOOD, "metadata": {"name": None, "nothing": 1}}
+    assert decode_builtin(KIND, obj) == (obj, [])
+
+
+def test_a_null_in_a_map_or_a_list_stays() -> None:
+    of_map, of_list = ({"a": None}, "nodeSelector"), ([None], "tolerations")
+    for value, name in (of_map, of_list):
+        obj = changed(value, "spec", "template", "spec", name)
+        assert decode_builtin(KIND, obj) == (obj, [])
+
+
+POD = {"containers": [{"name": "a", "image": "i"}]}
+
+
+def workload(kind: str, pod: Any, version: str = "apps/v1") -> dict[str, Any]:
+    return {"apiVersion": version, "kind": kind, "metadata": {}, "spec": {"template": {"spec": pod}}}
+
+
+@pytest.mark.parametrize(
+    ("obj", "judged"),
+    [
+        (workload("Deployment", POD), True),
+        (workload("StatefulSet", POD), True),
+        (workload("Job", POD, "batch/v1"), True),
+        (workload("Deployment", POD, "apps/v1beta1"), False),
+        ({"apiVersion": "v1", "kind": "Pod", "spec": POD}, True),
+        (
+            {
+                "apiVersion": "batch/v1",
+                "kind": "CronJob",
+                "spec": {"jobTemplate": {"spec": {"template": {"spec": POD}}}},
+            },
+            True,
+        ),
+        ({"apiVersion": "v1", "kind": "ConfigMap"}, True),
+        ({"apiVersion": "example.com/v1", "kind": "Widget"}, False),
+        (workload("Deployment", {}), False),
+        (workload("Deployment", {"containers": []}), False),
+        (workload("Deployment", {"containers": None}), False),
+        (workload("Deployment", {"containers": "none"}), True),
+        (workload("Deployment", {"containers": [{"name": "a"}]}), False),
+        (workload("Deployment", {"containers": [{"name": "a", "image": ""}]}), False),
+        (workload("Deployment", {"containers": [*POD["containers"], {"name": "b"}]}), False),
+        (workload("Deployment", {"containers": [*POD["containers"], "b"]}), True),
+        (workload("Deployment", "none"), False),
+        ({"apiVersion": "apps/v1", "kind": "Deployment", "spec": "none"}, False),
+    ],
+)
+def test_an_object_is_judged_if_it_is_whole(obj: dict[str, Any], judged: bool) -> None:
+    assert is_judged(obj) == judged
+
+
+def test_the_template_of_pods_is_found_by_the_kind() -> None:
+    cron = {"kind": "CronJob", "spec": {"jobTemplate": {"spec": {"template": {"spec": POD}}}}}
+    assert template_of(cron) == ("spec.jobTemplate.spec.template", {"spec": POD})
+    assert template_of(workload("Job", POD)) == ("spec.template", {"spec": POD})
+    assert template_of({"kind": "Job", "spec": {"template": 1}}) == ("spec.template", None)
+    assert template_of({"kind": "Pod", "spec": POD}) == ("", None)
+    assert template_of({"kind": "ConfigMap"}) == ("", None)
+
+
+def test_a_name_has_the_rule_of_its_kind() -> None:
+    service, deployment, widget = (
+        name_rule(GroupVersionKind(*kind)) for kind in (("", "v1", "Service"), KIND, ("example.com", "v1", "Widget"))
+    )
+    assert service("a.b") != []
+    assert deployment("a.b") == widget("a.b") == widget("A b") == []
+    assert deployment("A b") != []
+    assert widget("a/b") != []
+
+
+def test_an_object_is_validated_with_its_defaults_and_one_of_an_unknown_kind_is_not() -> None:
+    widget = {"apiVersion": "example.com/v1", "kind": "Widget", "spec": {"a": 1}}
+    assert defaulted(widget) is widget
+    assert builtin_errors(widget) == []
+    assert defaulted(GOOD)["spec"]["template"]["spec"]["restartPolicy"] == "Always"
+    assert completed(GOOD)["spec"]["template"]["spec"]["restartPolicy"] == "Always"
+
+
+def test_what_may_not_change_is_compared_with_what_is_stored_but_for_a_job() -> None:
+    stored = changed({"labels": {"a": "b"}, "spec": POD}, "spec", "template")
+    other = {**stored, "spec": {**stored["spec"], "selector": {"matchLabels": {"a": "b", "c": "d"}}}}
+    other["spec"]["template"] = {"labels": {}, "metadata": {"labels": {"a": "b", "c": "d"}}, "spec": POD}
+    stored["spec"]["template"] = {"metadata": {"labels": {"a": "b"}}, "spec": POD}
+    assert builtin_errors(stored) == []
+    assert [error.field for error in builtin_errors(other, stored)] == ["spec.selector"]
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": {"spec": POD}}}
+    job["spec"]["template"]["spec"] = {**POD, "restartPolicy": "Never"}
+    assert builtin_errors(job, completed(job)) == [], "it is given its selector and labels anew"

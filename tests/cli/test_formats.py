@@ -79,7 +79,8 @@ def test_sarif_is_of_its_schema(tree: Path, capsys: Capture) -> None:
     texts = {rule["id"]: rule for rule in run["tool"]["driver"]["rules"]}
     short, full = (texts["LK305"][name]["text"] for name in ("shortDescription", "fullDescription"))
     assert short.startswith("spec.hardware.accelerator: accelerator is cpu (the default) although GPUs are requested")
-    assert texts["LK305"]["name"] == "SpecHardwareAcceleratorAcceleratorIsCpuTheDefault"
+    name = "SpecHardwareAcceleratorAcceleratorIsCpuTheDefaultAlthoughGPUsAreRequestedSoTheirPresenceIsNeverChecked"
+    assert (texts["LK305"]["name"], texts["unknown-field"]["name"]) == (name, "UnknownField")
     assert all(re.fullmatch(r"[A-Za-z0-9]+", rule["name"]) for rule in texts.values())
     assert full.startswith("LK305: Model (inference.llmkube.dev/v1alpha1), spec.hardware.accelerator\n")
     assert texts["LK305"]["help"]["text"] == full

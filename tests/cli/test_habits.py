@@ -235,6 +235,26 @@ def test_explain_shows_what_is_chosen_and_where_fields_come_from(tmp_path: Path,
     assert any(line.startswith("- other ClusterServingRuntime model format 'mt:onnx:f' not in") for line in lines)
 
 
+def test_a_runtime_that_would_be_selected_is_also_said_to_be_refused(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "all.yaml"
+    text = (ROOT / "docs" / "pictures" / "runtime.yaml").read_text()
+    file.write_text(text)
+    assert main(["explain", str(file)]) == 0
+    assert "refused" not in capsys.readouterr().out
+    file.write_text(
+        text.replace("modelSizeRange: {min: 1B, max: 10B}", "modelSizeRange: {min: 1B, max: 10B, mix: 1}", 1)
+    )
+    assert main(["check", str(file)]) == 1
+    assert "ClusterServingRuntime sglang-small: REFUSED" in capsys.readouterr().out
+    assert main(["explain", str(file)]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    refused = "refused: unknown-field spec.modelSizeRange.mix: unknown field"
+    assert f"1 sglang-small ClusterServingRuntime 30 selected, but {refused}" in out
+    assert out.count("refused: ") == 1
+    assert main(["explain", "-o", "html", str(file)]) == 0
+    assert '<li class="chosen"><div class="node"><b>sglang-small</b>' in capsys.readouterr().out
+
+
 def test_explain_answers_for_one_field(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "all.yaml"
     file.write_text(SERVICE + RUNTIMES + PARTS)

@@ -22,7 +22,7 @@ from webhook.policy import Profile
 @cache
 def validator(gvk: GroupVersionKind, profile: Profile) -> jsonschema.Draft7Validator:
     known = catalog.load().kinds[gvk]
-    schema = json_schema([SchemaSource(gvk, known.schema.raw, known.policy, known.schema.raw)], profile)
+    schema = json_schema([SchemaSource(gvk, known.schema.raw, known.policy, known.schema.raw, "")], profile)
     return jsonschema.Draft7Validator(schema)
 
 
@@ -120,6 +120,23 @@ def test_a_kind_is_exported_as_of_a_release(capsys):
         "LK101: where it is absent, Modelgate may set it"
         in fields[1]["hardware"]["properties"]["accelerator"]["description"]
     )
+
+
+def test_descriptions_say_what_a_rule_finds_and_why_and_titles_name_the_release(capsys):
+    schema = exported(capsys, "Model", "--release", "llmkube=0.9.19")
+    (model,) = schema["definitions"].values()
+    assert (schema["title"], model["title"]) == ("Modelgate: LLMKube 0.9.19", "Model of LLMKube 0.9.19")
+    source = model["properties"]["spec"]["properties"]["source"]["description"]
+    finds = "… is not a URL with a host; use https://host/path/to/model.gguf."
+    assert f"LK203 (warning): {finds} The CRD's pattern accepts a scheme with nothing after it." in source
+
+
+def test_null_is_right_where_a_field_may_be_absent_and_no_value_of_an_enumeration(capsys):
+    (model,) = exported(capsys, "Model")["definitions"].values()
+    format_of = model["properties"]["spec"]["properties"]["format"]
+    assert format_of["anyOf"][0]["enum"] == ["gguf", "mlx", "safetensors", "pytorch", "custom"]
+    is_right = jsonschema.Draft7Validator(format_of).is_valid
+    assert [is_right(value) for value in ("mlx", None, "onnx", 5, [], {})] == [True, True, False, False, False, False]
 
 
 def test_a_field_that_has_another_name_now_is_deprecated(capsys):

@@ -115,6 +115,18 @@ def test_the_page_has_every_finding_with_its_lines_and_nothing_of_another_addres
     assert "default-src 'none'" in page.read_text()
 
 
+def test_the_page_names_what_operators_make_where_that_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "served.yaml"
+    file.write_text(SERVED)
+    for flags, count in (([], 0), (["--children"], 1)):
+        assert main(["check", "-o", "html", *flags, str(file)]) in (0, 1)
+        text = Parts(capsys.readouterr().out).text
+        assert text.count("What operators make") == count
+        assert text.count(f"{file}:6: InferenceService a/chat: PersistentVolumeClaim") == count
+
+
 def test_no_name_and_no_message_is_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "bad.yaml"
     text = (

@@ -158,6 +158,8 @@ ANNOTATED = WARNED.replace("metadata: {name: good}", "metadata: {name: good, ann
         (ANNOTATED % "LK322", [], False),
         (WARNED.replace("\n", " # modelgate: ignore LK305\n"), [], True),
         (f"# modelgate: ignore LK305\n{WARNED}", [], True),
+        (f"# modelgate: ignore LK305 because the nodes have no label yet, see LK999\n{WARNED}", [], True),
+        (f"# modelgate: ignore LK322 because LK305 is right\n{WARNED}", [], False),
         (WARNED.replace("spec:", "# modelgate: ignore LK305, LK322\nspec:"), [], True),
         (WARNED.replace("metadata:", "# modelgate: ignore LK305\nmetadata:"), [], False),
         (f"{WARNED}---\n# modelgate: ignore LK305\n{GOOD}", [], False),

@@ -249,6 +249,7 @@ def compiled_kinds(
         (("rule", "LK205"), 0, {"Model"}),
         (("rule", "AI202"), 0, {"AIMService"}),
         (("rule", "LK9999"), 64, set()),
+        (("rule",), 0, set()),
         (("fields",), 0, set()),
         (("fields", "model", "-o", "flux"), 0, set()),
     ],

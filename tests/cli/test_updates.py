@@ -111,8 +111,11 @@ def test_only_what_a_change_brings_is_reported(legacy: Path, capsys: Capture) ->
     assert capsys.readouterr().out.count("legacy.yaml:") == 4
     assert main(asked) == 0
     out, err = capsys.readouterr()
-    assert "Model legacy: accepted: 3 findings as before" in out
+    assert "Model legacy: REFUSED: 3 findings as before" in out
+    assert "2 checked, 1 refused (1 as before), 0 with warnings" in err
     assert "not reported: 3 findings as before (--all)\n" in err
+    assert main([*asked, "-o", "markdown"]) == 0
+    assert capsys.readouterr().out.startswith("### modelgate: 1 refused (1 as before), 0 with warnings, of 2 checked\n")
     file.write_text(LEGACY.replace("metadata:", "# one line more\nmetadata:").replace("tpyo: 1", "tpyo: 1\n  more: 2"))
     assert main(asked) == 1
     out = capsys.readouterr().out
@@ -231,7 +234,7 @@ def test_what_a_kustomization_makes_is_compared_with_what_it_made(
     monkeypatch.chdir(tmp_path)
     asked = ["check", "--kustomize", "--git=HEAD", "."]
     assert main(asked) == 0
-    assert "Model prod-base: accepted: 1 finding as before" in capsys.readouterr().out
+    assert "Model prod-base: REFUSED: 1 finding as before" in capsys.readouterr().out
     (tmp_path / "prod" / "patch.txt").write_text(PATCH.replace("value: pvc://c/other.gguf", "value: 5"))
     assert main(asked) == 1
     out = capsys.readouterr().out

@@ -14,6 +14,7 @@ from referencing import Registry, Resource
 
 from tests.catalog.test_installed import changed, with_prefetch
 from tests.cli.strangers import commit, git
+from tests.enforcement.policies import enforcement, exception
 from tests.files import written
 from tests.shared import ROOT
 from webhook.admission import GroupVersionKind
@@ -99,6 +100,9 @@ def test_an_upgrade_names_what_it_breaks_resolves_and_fills_in_otherwise(capsys:
         'LK102 other default: spec.hardware.gpu.resourceName: "amd.com/gpu" → nothing' in line for line in places
     )
     assert err == "`modelgate rule LS271` explains a code, with an object that is right\n"
+    page = run(capsys, "check", ".", "--what-if", UP, "-o", "html")[1]
+    assert page.count("judged as of LLMKube 0.9.5 (the documented release) → LLMKube 0.9.19") == 3
+    assert page.count("judged as of ") == 3
 
 
 @pytest.mark.usefixtures("tree")
@@ -243,6 +247,55 @@ def test_a_pack_is_added_or_takes_the_place_of_its_older_form(tmp_path: Path, ca
     assert report(capsys, "check", toy, "--policies", old, "--what-if", f"policies={old / 'toy'}")["objects"] == []
 
 
+def policies(folder: Path, *objects: Any) -> Path:
+    folder.mkdir()
+    (folder / "policies.yaml").write_text(yaml.safe_dump_all(objects))
+    return folder
+
+
+FRACTION = PLAIN.replace("m%s", "f, namespace: team").replace("}\n", ", hardware: {memoryFraction: 1.5}}\n")
+NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team", "labels": {"team": "a"}}}
+TEAM_A = {"namespaceSelector": {"matchLabels": {"team": "a"}}}
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "effect", "by"),
+    [
+        ([], [enforcement(action="deny", codes=["LK223"])], "refused", "deny by Enforcement e"),
+        ([], [NAMESPACE, enforcement(action="deny", codes=["LK2*"], **TEAM_A)], "refused", "deny by Enforcement e"),
+        ([NAMESPACE], [enforcement(action="audit", **TEAM_A)], "relaxed", "audit by Enforcement e"),
+        ([], [enforcement(action="off", codes=["LK22*"])], "relaxed", "off by Enforcement e"),
+        (
+            [],
+            [exception(codes=["LK223"], namespaces=["team"], until="2999-01-01T00:00:00Z")],
+            "relaxed",
+            "excepted by P",
+        ),
+        ([enforcement(action="deny")], [enforcement(action="warn")], "relaxed", "warn by Enforcement e"),
+        ([enforcement(action="audit")], [enforcement(action="warn")], "warned", "warn by Enforcement e"),
+        ([enforcement(action="deny")], [enforcement("other", action="warn")], None, ""),
+        ([], [enforcement(action="deny", namespaces=["others"])], None, ""),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "scan"])
+def test_enforcements_and_exceptions_are_judged_by_as_if_they_were_applied(
+    command: str, now: list[Any], then: list[Any], effect: str | None, by: str, tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "model.yaml").write_text(FRACTION)
+    given, change = policies(tmp_path / "now", *now), policies(tmp_path / "then", *then)
+    beside = (given,) if command == "scan" else ("--view", given, "--references", "open")
+    arguments = (command, tmp_path / "model.yaml", *beside, "--what-if", f"enforcement={change}")
+    found = report(capsys, *arguments)
+    assert {each["effect"] for each in found["codes"]} == ({effect} if effect else set())
+    if effect is not None:
+        assert found["changes"] == [f"enforcement {change}"]
+        (difference,) = found["objects"]
+        messages = {each["code"]: each["message"] for each in difference["relaxed" if effect == "relaxed" else "new"]}
+        assert by in messages["LK223"]
+        code, out, _ = run(capsys, *arguments)
+        assert (code, f"({by}" in out) == (1 if effect == "refused" else 0, True)
+
+
 def never(file: Path) -> Path:
     """LLMKube's definition of 0.9.19, in which no source is right."""
     later = load(settings=Settings(releases=(("llmkube", "0.9.19"),)))
@@ -325,6 +378,7 @@ def test_what_the_operator_makes_otherwise_is_named(command: str, tmp_path: Path
     assert changed[f"{limits}.amd.com/gpu"] == ('"1"', "nothing")
     assert changed[f"{limits}.devic.es/dri-render"] == ("nothing", '"1"')
     assert changed["spec.template.spec.containers[llama-server].args"][1] == "the same in another order"
+    assert {"{}", "[]"}.isdisjoint(value for pair in changed.values() for value in pair)
     (moved,) = (each["otherDefaults"] for each in found["objects"] if each["name"] == "amd")
     assert "spec.hardware.gpu.tolerationKey" in {each["field"] for each in moved}
 
@@ -388,6 +442,8 @@ def test_what_cannot_be_read_fails_after_the_report(tree: Path, capsys: Capture)
         (["crds=a", "crds=a"], 64, "crds=a is changed twice"),
         (["crds=nowhere"], 2, "nowhere: cannot be read"),
         (["policies=nowhere"], 2, "nowhere: is not a folder of APIs"),
+        (["enforcement=nowhere"], 2, "nowhere: cannot be read"),
+        (["enforcement=amd.yaml"], 2, "amd.yaml: has no Enforcement and no PolicyException"),
     ],
 )
 @pytest.mark.parametrize("command", ["check", "scan"])

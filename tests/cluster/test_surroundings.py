@@ -7,6 +7,7 @@ from webhook.cluster import LISTED, ApiError, Kind, LabelSelection, Reference, R
 from webhook.cluster.live import LiveView
 from webhook.cluster.store import KEEP, RecentAnswers
 from webhook.cluster.view import UNREADABLE, is_unreadable
+from webhook.engine.placement.surroundings import PodSurroundings
 
 QUOTA = Kind("", "ResourceQuota")
 PRIORITY = Kind("scheduling.k8s.io", "PriorityClass")
@@ -90,3 +91,7 @@ def test_answers_about_surroundings_are_kept_longer():
     now[0] = KEEP + 1
     assert [recent.get(question)[0] for question in questions] == [True] * len(questions)
     assert not recent.get(Reference(PRIORITY, "", "p"))[0]
+
+
+def test_a_live_view_reads_runtime_classes_by_name():
+    assert PodSurroundings(RequestView(LiveView(Answers(), []), {}), "a", "auto").shows_runtime_classes

@@ -1,7 +1,7 @@
 """What LLMKube's own API server and operator did with Models and InferenceServices, recorded under several releases.
 
-One reader for every file of this format (corpora-upstream/llmkube): those of releases, which name theirs, and a list of
-cases, which is of the newest (head).
+One reader for every file of this format (corpora-upstream/llmkube, and ``recorded/``): those of releases, which name
+theirs, and a list of cases, which is of the newest (head).
 """
 
 from __future__ import annotations
@@ -19,14 +19,28 @@ from webhook.engine import Options
 from webhook.library.apiserver import receive
 from webhook.policy import Profile
 
-__all__ = ["FAMILY", "RELEASES", "Answer", "Recorded", "answer", "is_llmkube", "llmkube_cases", "recorded", "whole"]
+__all__ = [
+    "FAMILY",
+    "OLDEST",
+    "RELEASES",
+    "Answer",
+    "Recorded",
+    "answer",
+    "is_llmkube",
+    "llmkube_cases",
+    "recorded",
+    "whole",
+]
 
 Case = dict[str, Any]
 
 GROUP = "inference.llmkube.dev"
 FAMILY = "llmkube/"
 RELEASES = {"0.9.5": "release-v0.9.5", "0.9.7": "release-v0.9.7", "0.9.12": "release-v0.9.12", "head": "head"}
-"""Release → the file of what was recorded."""
+"""Release → the file of what was recorded, of the shared material."""
+
+OLDEST = "0.8.18"
+"""The release of ``recorded/llmkube-0.8.18.json.gz``, which tests.e2e.record_llmkube has written."""
 
 LIMITED = "0.9.5"
 """Its controller was held up: an object without a phase, or Pending, says nothing of this operator."""

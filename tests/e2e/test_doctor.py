@@ -1,135 +1,155 @@
 """What is wrong in a cluster is named with its cause, and the commands that `modelgate doctor` prints end it.
 
-No pod runs here, so the findings about pods are those of the release as it is.
+`doctored` has the states. Some are made together, of which no two are about the same thing; `make e2e-long` makes each
+of all by itself.
 """
 
 from __future__ import annotations
 
-import base64
-import gzip
+import contextlib
+import io
 import json
 import os
 import subprocess
+from typing import NamedTuple
 
 import pytest
 
+from tests.e2e.client import connected
 from tests.e2e.crds import install_crds
-from tests.e2e.gate import CHART, CHECKOUT, NAME, NAMESPACE
+from tests.e2e.doctored import FOLLOWING, STATES
+from tests.e2e.gate import CHART
+from tests.e2e.machine import Unavailable
 from tests.e2e.plane import Plane
-from tests.e2e.programs import modelgate
-from tests.e2e.test_restore import CHANGES, GUARD, TEMPLATE, changed, sidecar
+from tests.e2e.pretend import ROUTED, is_settled, own_address, released
+from tests.e2e.processes import wait_until
+from webhook.cli import main
 
-SPACE = f"--namespace={NAMESPACE}"
-DEPLOYMENT = ("deployment", NAME, SPACE)
-CONTAINER = "/spec/template/spec/containers/0"
-FOREIGN = {
-    "apiVersion": "admissionregistration.k8s.io/v1",
-    "kind": "ValidatingWebhookConfiguration",
-    "metadata": {"name": "foreign"},
-    "webhooks": [
-        {
-            "name": "pods.example.com",
-            "failurePolicy": "Fail",
-            "sideEffects": "None",
-            "admissionReviewVersions": ["v1"],
-            "clientConfig": {"service": {"name": "nothing", "namespace": "default"}},
-            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}],
-        }
-    ],
+TOGETHER = {
+    "changed by hand": (
+        *("url", "fails closed", "timeoutSeconds", "a long timeout", "left over", "Service selector", "second budget"),
+        *("webhook without a Service", "paused", "old reconciler", "binding of the view", "guard audits"),
+        *("version not served", "egress denied"),
+    ),
+    "by patches": (
+        *("operations", "second webhook", "policies over pods", "flag", "flag of the other program", "memory", "root"),
+        *("budget of nothing", "webhook without a pod", "administrator"),
+    ),
+    "by helm": ("interrupted upgrade", "template", "secrets", "no liveness probe"),
+    "stuck": ("broken image", "objectSelector", "condition"),
+    "deleted": ("gate deleted",),
 }
+ALONE = sorted({*STATES} - {name for names in TOGETHER.values() if len(names) == 1 for name in names})
+SECONDS = 120
+
+
+class Fault(NamedTuple):
+    """A finding of doctor."""
+
+    level: str
+    check: str
+    about: str
+    what: str
+    run: str
 
 
 @pytest.fixture(scope="module")
 def cluster(plane_assets, tmp_path_factory):
-    with Plane(plane_assets) as plane:
+    try:
+        own_address()
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    with Plane(plane_assets, flags=ROUTED) as plane:
         install_crds(plane.kubectl)
-        plane.helm("install", NAME, CHART, SPACE, "--create-namespace")
         plane.search_path = plane_assets.search_path()
-        with sidecar(plane, tmp_path_factory.mktemp("sidecar")):
+        with released(plane, tmp_path_factory.mktemp("pods")):
+            wait_until(lambda: is_settled(plane), "the pods")
             yield plane
 
 
 def doctor(plane):
-    """The findings: check, object, text and command."""
-    environment = os.environ | {"KUBECONFIG": str(plane.kubeconfig), "PYTHONPATH": str(CHECKOUT)}
-    done = subprocess.run(
-        modelgate("doctor", "--output=json"), env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode in {0, 1}, done.stderr
-    return [(each["check"], each["about"], each["what"], each["run"]) for each in json.loads(done.stdout)["findings"]]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        code = main(["doctor", f"--kubeconfig={plane.kubeconfig}", "--output=json"])
+    found = json.loads(printed.getvalue())["findings"]
+    assert code == any(each["level"] == "error" for each in found)
+    return [Fault(*(each[key] for key in Fault._fields)) for each in found]
 
 
-def obey(plane, found):
+def obey(plane, faults):
     """Run the commands of some findings, as a shell does."""
     environment = os.environ | {"KUBECONFIG": str(plane.kubeconfig), "PATH": plane.search_path}
-    for command in (each[3] for each in found if each[3]):
-        done = subprocess.run(
-            ["sh", "-c", command.replace(" CHART ", f" {CHART} ")],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    for command in dict.fromkeys(fault.run for fault in faults if fault.run):
+        shell = ["sh", "-c", command.replace(" CHART ", f" {CHART} ")]
+        done = subprocess.run(shell, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, (command, done.stderr)
 
 
-def patch(plane, target, *operations):
-    plane.kubectl("patch", *target, "--type=json", f"--patch={json.dumps(operations)}")
+def unlike(states, faults):
+    """What is not as the states say; "" if all is."""
+    causes = {state.check for state in states}
+    for state in states:
+        if state.check and not any((state.check, True) == (each.check, state.about in each.about) for each in faults):
+            return f"no {state.check} about {state.about!r}"
+    if other := {each.check for each in faults} - causes - FOLLOWING.union(*(state.follows for state in states)):
+        return f"{other} found"
+    order = [each.check in causes for each in faults]
+    return "" if order == sorted(order, reverse=True) else "a cause after what follows from it"
 
 
-def add(path, value):
-    return {"op": "add", "path": path, "value": value}
+def made(plane, makes):
+    """The API server ends connections that are long at rest, so that each use has its own."""
+    with connected(plane.kubeconfig) as client:
+        for make in filter(None, makes):
+            make(plane, client)
 
 
-def test_causes_are_named_and_their_commands_end_them(cluster):
-    before = doctor(cluster)
-    assert not [each for each in before if each[3]], before
-    changed(cluster, GUARD[1], CHANGES["a URL instead of the Service"])
-    changed(cluster, GUARD[0], CHANGES["what the chart does not set"] + CHANGES["a second webhook"])
-    changed(cluster, f"{GUARD[1]}-policies", [{"op": "replace", "path": "/webhooks/0/timeoutSeconds", "value": 1}])
-    cluster.kubectl("rollout", "pause", f"deployment/{NAME}", SPACE)
-    patch(cluster, DEPLOYMENT, add(f"{CONTAINER}/args/-", "--prfile=audit"))
-    limits = {"limits": {"memory": "64Mi"}, "requests": {"memory": "32Mi"}}
-    patch(cluster, DEPLOYMENT, add(f"{CONTAINER}/resources", limits))
-    patch(cluster, DEPLOYMENT, add("/spec/template/spec/securityContext/runAsNonRoot", False))
-    patch(cluster, ("poddisruptionbudget", NAME, SPACE), add("/spec/maxUnavailable", 0))
-    selector = "--selector=app.kubernetes.io/component=gate"
-    cluster.kubectl("create", "poddisruptionbudget", "mine", SPACE, selector, "--min-available=2")
-    cluster.kubectl.send("create", FOREIGN)
-    found = [each for each in doctor(cluster) if each not in before]
-    changes = [each for each in found if each[0] == "configuration-changed"]
-    assert [each[0] for each in found[: len(changes)]] == ["configuration-changed"] * 3, found
-    assert {each[1].partition(" ")[2] for each in changes} == {NAME, f"{NAME}-policies"}
-    assert all("changed by kubectl-patch" in each[2] for each in changes)
-    expected = {"configuration-changed", "rollout-paused", "flag-unknown", "memory-low", "runs-as-root"}
-    assert {each[0] for each in found} >= expected | {"budget-blocks", "pods-refused"}, found
-    assert not {each[0] for each in found} & {"second-gate", "left-over", "configuration-missing", "kind-not-guarded"}
-    obey(cluster, found)
-    after = [each for each in doctor(cluster) if each not in before]
-    assert not [each for each in after if each[0] in {each[0] for each in found if each[3]}], after
+def examined(plane, names):
+    states = [STATES[name] for name in names]
+    made(plane, [state.make for state in states])
+    faults, seen = [], []
+
+    def are_named():
+        faults[:] = doctor(plane)
+        seen[:] = [unlike(states, faults), *faults]
+        return not seen[0]
+
+    try:
+        wait_until(are_named, "the causes", SECONDS)
+    finally:
+        if any(seen[:1]):
+            print("\n".join(map(str, seen)))
+    for state in states:
+        assert state.end or not state.check or any(each.run for each in faults if each.check == state.check), state
+    obey(plane, faults)
+    made(plane, [make for state in states for make in (state.end, state.after)])
+    becomes_clean(plane)
 
 
-def test_an_interrupted_upgrade_and_half_of_break_glass_end_by_the_commands(cluster):
-    before = doctor(cluster)
-    interrupt(cluster)
-    assert "another operation" in cluster.helm.run("upgrade", NAME, CHART, SPACE, "--reset-then-reuse-values").err
-    cluster.kubectl("delete", *TEMPLATE)
-    found = [each for each in doctor(cluster) if each not in before]
-    assert [each[0] for each in found] == ["release-pending", "template-missing"]
-    obey(cluster, found)
-    assert [each for each in doctor(cluster) if each not in before] == []
+def becomes_clean(plane):
+    """Wait until doctor finds nothing; print what it finds to the last."""
+    faults = []
+
+    def is_clean():
+        faults[:] = doctor(plane) if is_settled(plane) else ["not settled"]
+        return not faults
+
+    try:
+        wait_until(is_clean, "a release in which nothing is wrong", SECONDS)
+    finally:
+        print("\n".join(map(str, faults)))
 
 
-def interrupt(plane):
-    """Leave what a `helm upgrade` leaves that is killed: a further revision, which is pending."""
-    records = plane.kubectl.json("get", "secrets", SPACE, "--selector=owner=helm")["items"]
-    last = max(records, key=lambda each: int(each["metadata"]["labels"]["version"]))
-    release = json.loads(gzip.decompress(base64.b64decode(base64.b64decode(last["data"]["release"]))))
-    version = release["version"] = release["version"] + 1
-    release["info"]["status"] = "pending-upgrade"
-    labels = {**last["metadata"]["labels"], "version": str(version), "status": "pending-upgrade"}
-    name = f"sh.helm.release.v1.{NAME}.v{version}"
-    text = base64.b64encode(base64.b64encode(gzip.compress(json.dumps(release).encode()))).decode()
-    secret = {key: last[key] for key in ("apiVersion", "kind", "type")}
-    metadata = {"name": name, "namespace": NAMESPACE, "labels": labels}
-    plane.kubectl.send("create", {**secret, "metadata": metadata, "data": {"release": text}})
+def test_nothing_is_wrong_with_a_release(cluster):
+    becomes_clean(cluster)
+
+
+@pytest.mark.parametrize("names", TOGETHER.values(), ids=TOGETHER)
+def test_causes_are_named_and_their_commands_end_them(cluster, names):
+    examined(cluster, names)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ALONE)
+def test_the_cause_of_each_state_is_named_first_and_its_command_ends_it(cluster, name):
+    examined(cluster, [name])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -144,6 +145,37 @@ def test_the_doctor_finds_nothing_wrong_inside_and_outside_of_the_cluster(node):
     outside = modelgate("doctor", f"--kubeconfig={node.kubectl.kubeconfig}")
     done = subprocess.run([*node.kubectl.enter, *outside], cwd=CHECKOUT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "nothing is wrong\n"), done.stdout + done.stderr
+
+
+def faults(node):
+    """What doctor finds: check and command."""
+    command = modelgate("doctor", f"--kubeconfig={node.kubectl.kubeconfig}", "--output=json")
+    done = subprocess.run([*node.kubectl.enter, *command], cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    return [(each["check"], each["run"]) for each in json.loads(done.stdout)["findings"]]
+
+
+def obey(node, command):
+    """Run a command of doctor, as a shell does."""
+    path = os.pathsep.join([str(node.program("kubectl").parent), str(node.program("helm").parent), os.environ["PATH"]])
+    environment = os.environ | {"KUBECONFIG": str(node.kubeconfig), "PATH": path, "HOME": str(node.kubeconfig.parent)}
+    shell = [*node.kubectl.enter, "sh", "-c", command.replace(" CHART ", f" {CHART} ")]
+    subprocess.run(shell, env=environment, check=True, capture_output=True)
+
+
+@pytest.mark.long
+def test_an_account_that_was_deleted_is_made_again_and_its_pods_too_by_the_commands_of_the_doctor(node, release):
+    """Minutes: a sidecar whose token is refused says so when it next reads what it follows."""
+    if isinstance(node, GivenCluster):
+        pytest.skip("changes the release")
+    release("delete", "serviceaccount", NAME)
+    wait_until(lambda: faults(node)[:1] and faults(node)[0][0] == "right-missing", "the cause")
+    obey(node, faults(node)[0][1])
+    troubled = wait_until(
+        lambda: [run for check, run in faults(node) if check == "replica-troubled" and run], "401", 200
+    )
+    obey(node, troubled[0])
+    release("rollout", "status", "deployment", NAME, "--timeout=60s")
+    wait_until(lambda: faults(node) == [], "the end of it", 60)
 
 
 def ome(kind, name, spec):

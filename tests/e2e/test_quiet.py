@@ -6,6 +6,7 @@ import json
 import urllib.request
 from collections import Counter
 from contextlib import ExitStack
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -15,7 +16,7 @@ from tests.e2e.plane import Plane
 from tests.e2e.processes import Process, free_port, wait_until
 from tests.e2e.programs import modelgate
 from tests.e2e.reconciling import Reconciler
-from tests.e2e.seeing import as_the_chart_lets_it
+from tests.e2e.seeing import VIEW, as_the_chart_lets_it
 from tests.e2e.test_restore import sidecar
 
 AUDIT = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "Metadata"}]}
@@ -25,6 +26,10 @@ TURNS = 3
 WEBHOOKS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 PODS, FOLLOWED = 2, 6
 """Pods of the gate, and the objects that each of them follows: four configurations, the Secret and the ConfigMap."""
+READ_ANEW = 2
+"""Minutes between two times that a pod reads these."""
+MOST = 10
+"""Requests a minute with each further pod of the gate."""
 
 
 @pytest.fixture(scope="module")
@@ -39,17 +44,20 @@ def plane(plane_assets, tmp_path_factory):
         yield started
 
 
+def events(plane):
+    """The requests of the accounts of the chart: account and event, each once."""
+    every = {event["auditID"]: event for event in map(json.loads, plane.audit.read_text().splitlines())}
+    named = ((event["user"]["username"].rpartition(":")[2], event) for event in every.values())
+    return [(account, event) for account, event in named if account.startswith(NAME)]
+
+
 def requests(plane):
     """How many requests each account of the chart has made: account, verb and resource."""
-    seen = {}
-    for line in plane.audit.read_text().splitlines():
-        event = json.loads(line)
-        account = event["user"]["username"].rpartition(":")[2]
-        if account.startswith(NAME):
-            reference = event.get("objectRef") or {}
-            what = reference.get("resource") or event["requestURI"].partition("?")[0]
-            seen[event["auditID"]] = (account, event["verb"], what)
-    return Counter(seen.values())
+    return Counter((account, event["verb"], resource(event)) for account, event in events(plane))
+
+
+def resource(event):
+    return (event.get("objectRef") or {}).get("resource") or event["requestURI"].partition("?")[0]
 
 
 def turns(plane, count):
@@ -107,3 +115,12 @@ def test_each_object_is_followed_by_one_watch(at_rest):
     sidecars = {key[2]: count for key, count in watches.items() if key[0] == NAME}
     assert sidecars == {**dict.fromkeys(WEBHOOKS, 2 * PODS), "secrets": PODS, "configmaps": PODS}
     assert watches[f"{NAME}-reconciler", "watch", "leases"] == 1, "of the one that waits"
+
+
+def test_a_further_pod_asks_by_watches_which_the_api_server_ends_seldom(at_rest):
+    """Each watch is a request when the API server ends it. Both pods follow the same objects."""
+    watches = [event for account, event in events(at_rest) if event["verb"] == "watch" and account in {NAME, VIEW}]
+    counts = Counter((resource(event), (event.get("objectRef") or {}).get("name")) for event in watches)
+    assert {count % PODS for count in counts.values()} == {0}, counts
+    minutes = [int(parse_qs(urlsplit(event["requestURI"]).query)["timeoutSeconds"][0]) / 60 for event in watches]
+    assert sum(1 / each for each in minutes) / PODS + FOLLOWED / READ_ANEW <= MOST, counts

@@ -3,10 +3,12 @@
 import pytest
 
 from webhook import catalog, engine
-from webhook.admission import GroupVersionKind, Request
+from webhook.admission import Cause, GroupVersionKind, Request
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.engine.review import MAX_VALUES, ObjectReview, review_of
+from webhook.engine.findings import Findings
+from webhook.engine.review import MAX_VALUES, ObjectReview, Subject, refusal_of, review_of
+from webhook.ground.budget import SpentError
 
 MODEL = GroupVersionKind("inference.llmkube.dev", "v1alpha1", "Model")
 LOADED = catalog.load()
@@ -70,3 +72,43 @@ def test_what_a_stored_object_is_judged_by_has_no_bound():
     large["spec"]["files"] = ["a"] * MAX_VALUES
     assert reviewed(large).too_large is not None
     assert ObjectReview.of(kind, request(large), LOADED, VIEW, STRICT_FIELDS).too_large is None
+
+
+def subject(obj, old=None):
+    return Subject(reviewed(obj, old), obj, old, catalog.NOTHING_ASIDE, [])
+
+
+def test_a_rule_that_fails_is_a_fault_of_the_rule_only_where_the_schema_gives_no_reason():
+    wrong = model()
+    wrong["spec"]["format"] = 1
+    cause = Cause("spec.format", "FieldValueTypeInvalid", "must be of type string")
+    assert subject(model()).must_evaluate()
+    assert subject(model(), model()).must_evaluate()
+    assert not subject(model(), wrong).must_evaluate()
+    assert not subject(wrong, model()).must_evaluate()
+    assert not subject(model()).with_findings(Findings([cause])).must_evaluate()
+    assert not subject(model(), model()).with_findings(Findings(), (cause,)).must_evaluate()
+    assert not subject({**model(), "metadata": {"name": 1}}).must_evaluate()
+
+
+def test_what_the_schema_says_is_counted_with_what_an_update_hides_and_named_by_its_field():
+    large = Cause("spec.files", "FieldValueTooMany", "must have at most 9 items")
+    other = Cause("spec.format", "FieldValueTypeInvalid", "must be of type string")
+    found = subject(model()).with_findings(Findings([large, other]), (other,))
+    assert (found.errors, found.refused, found.oversized) == (3, {"spec.files", "spec.format"}, {"spec.files"})
+
+
+def test_a_step_that_looks_at_the_whole_object_takes_a_step_for_sixteen_bytes():
+    sized = Request(MODEL, "models", "CREATE", model(), None, name="m", namespace="default", size=320)
+    review = review_of(sized, LOADED, VIEW, STRICT_FIELDS)
+    before = review.budget.left
+    review.begin("schema")
+    assert before - review.budget.left == 21
+
+
+def test_an_object_whose_budget_ends_says_where():
+    cause = refusal_of(SpentError("rule X", 2_000_000))
+    assert cause.message == (
+        "judging the object takes more than 2,000,000 steps, the most for one object; they ended at rule X"
+    )
+    assert (cause.field, cause.reason, cause.refusal.code) == ("", "FieldValueTooMany", 413)

@@ -18,9 +18,10 @@ from webhook.engine import Options, mutate, validate
 from webhook.engine.children import child_findings
 from webhook.engine.decisions import _stamped
 from webhook.engine.filling.defaulting import normalise
-from webhook.engine.findings import Findings
+from webhook.engine.findings import Findings, findings_of_faults
 from webhook.engine.placement import fit_findings
 from webhook.engine.pods.findings import pod_findings
+from webhook.engine.pods.whole import PodFault
 from webhook.engine.review import ObjectReview, Subject
 from webhook.engine.rules import validate_rules
 from webhook.engine.schema import add_unknown_fields
@@ -77,6 +78,9 @@ SOURCES: Final[dict[str, Callable[[ObjectReview], object]]] = {
     "fact": of_fact,
     "the view": lambda review: review.view.list(Kind("ome.io", "ServingRuntime")),
     "_stamped": _stamped,
+    "findings_of_faults": lambda review: findings_of_faults(
+        [PodFault("FieldValueInvalid", "spec", "a")], lambda _: True, tuple, review.budget
+    ),
 }
 """All that looks at an object, or makes a text about it, as often as it has parts."""
 
@@ -90,7 +94,6 @@ BOUNDED: Final = {
     "relax": "there are as many as causes",
     "tolerated": "there are as many as causes",
     "with_findings": "there are as many as causes",
-    "findings_of_faults": "there are as many as faults, whose source spends",
     "heard": "there are as many as warnings",
     "of": "it passes on the refusal of the size",
 }
@@ -107,6 +110,29 @@ def test_a_source_of_findings_spends_the_budget(source: str) -> None:
     with pytest.raises(SpentError):
         SOURCES[source](a_review(0))
     SOURCES[source](a_review(10_000))
+
+
+SERVER: Final = known_kind("llmkube/InferenceService", LOADED)
+
+
+@pytest.mark.parametrize(
+    ("source", "least"), [(pod_findings, 64), (lambda of: child_findings(of, Findings(), b""), 192)]
+)
+def test_a_line_about_pods_or_children_spends_before_it_is_made(
+    source: Callable[[Subject], object], least: int
+) -> None:
+    """There may be a thousand: made in one go, they would hold up the reviews of others for a tenth of a second."""
+
+    def spent(faults: int) -> int:
+        spec = {"modelRef": "m", "image": "i", "env": [{"name": f"={number}"} for number in range(faults)]}
+        head = {"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "InferenceService"}
+        obj = {**head, "metadata": {"name": "a", "namespace": "b"}, "spec": spec}
+        request = Request(SERVER.gvk, SERVER.plural, "CREATE", obj, name="a", namespace="b")
+        review = ObjectReview.of(SERVER, request, LOADED, MemoryView(), Options())
+        source(Subject(review, obj, None, catalog.NOTHING_ASIDE, []))
+        return review.options.steps - review.budget.left
+
+    assert spent(101) - spent(1) >= 100 * least
 
 
 @pytest.mark.parametrize("steps", [0, 1])

@@ -159,6 +159,12 @@ def test_a_taint_alone_is_probable_and_not_said_of_a_queue():
     assert found(service=exists, model=NOTHING, fleet=tainted) == set()
 
 
+def test_a_runtime_class_is_missing_only_where_others_are_in_view():
+    assert found(service=RUNTIME, model=NOTHING) == set()
+    other = an("RuntimeClass", "kata", "node.k8s.io/v1", handler="kata")
+    assert found(service=RUNTIME, model=NOTHING, others=[other]) == {("KF005", True)}
+
+
 def test_a_runtime_class_in_view_adds_its_selector_and_its_overhead():
     runtime = an("RuntimeClass", "nvidia", "node.k8s.io/v1", handler="nvidia")
     assert found(service=RUNTIME, model=NOTHING, others=[runtime]) == set()

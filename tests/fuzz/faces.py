@@ -303,7 +303,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.faces", description=__doc__)
     parser.add_argument("-n", type=int, default=2000, help="how many objects")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--packs", type=Path, nargs="*", default=[ROOT / "packs" / "aim-engine"])
+    parser.add_argument("--packs", type=Path, nargs="*", default=sorted((ROOT / "packs").iterdir()))
     options = parser.parse_args(argv)
     result = compare(options.packs, options.n, options.seed)
     print(result)

@@ -15,6 +15,7 @@ import pytest
 from tests.policies.test_messages import REMEDY
 from tests.shared import shared
 from webhook.children import builtin_errors, decode_builtin
+from webhook.ground.budget import Budget
 from webhook.ground.fieldpath import field_keys
 from webhook.kubernetes import LINE, faults_of, shortened, validate
 from webhook.library.apiserver import kind_of
@@ -37,7 +38,7 @@ def recorded() -> Iterator[FieldError]:
 def test_each_error_of_kubernetes_is_one_short_line_with_a_remedy() -> None:
     errors = set(map(str, recorded()))
     assert len(errors) > 4_000
-    lines = {fault.text for error in recorded() for fault in faults_of([error])}
+    lines = {fault.text for error in recorded() for fault in faults_of([error], Budget())}
     assert [line for line in lines if len(line) > LINE or "regex" in line] == []
     alone = {"Invalid value: invalid label selector", "Invalid value: invalid label selector."}
     assert {line for line in lines if not REMEDY.search(line)} == alone  # another error says it, unless it is alone
@@ -45,13 +46,13 @@ def test_each_error_of_kubernetes_is_one_short_line_with_a_remedy() -> None:
 
 def test_all_that_is_wrong_with_a_value_is_one_line() -> None:
     texts = ("must be a standard resource type or fully qualified", "must be a standard resource for containers")
-    (fault,) = faults_of([FieldError("FieldValueInvalid", "limits[gpu]", text, "gpu") for text in texts])
+    (fault,) = faults_of([FieldError("FieldValueInvalid", "limits[gpu]", text, "gpu") for text in texts], Budget())
     assert fault.text.startswith(f'Invalid value: "gpu": {texts[0]}, {texts[1]}; use cpu, ')
     assert fault.text.count("nvidia.com/gpu") == 1
     limit = FieldError("FieldValueInvalid", "limits[cpu]", "must be greater than or equal to 0", "-1")
     follows = FieldError("FieldValueInvalid", "requests", "must be less than or equal to cpu limit of -1", "1")
-    assert [fault.error for fault in faults_of([limit, follows])] == [limit]
-    assert [fault.error for fault in faults_of([follows])] == [follows]
+    assert [fault.error for fault in faults_of([limit, follows], Budget())] == [limit]
+    assert [fault.error for fault in faults_of([follows], Budget())] == [follows]
 
 
 def test_a_definition_keeps_its_words_unless_they_are_long() -> None:
@@ -67,7 +68,7 @@ def test_a_definition_keeps_its_words_unless_they_are_long() -> None:
 @pytest.mark.parametrize("detail", ["", "x" * 10**6, "must be less than or equal to a limit of b", "(", "\\1{field}"])
 def test_any_error_has_a_line(value: object, detail: str) -> None:
     error = FieldError("FieldValueInvalid", "a.b[c.d/e][0]", detail, value)
-    assert 0 < len(faults_of([error])[0].text) <= LINE
+    assert 0 < len(faults_of([error], Budget())[0].text) <= LINE
     assert 0 < len(shortened(error)) <= LINE
 
 
@@ -146,7 +147,7 @@ def test_advice_that_a_program_follows_ends_the_fault_and_makes_no_other(folder:
     advice, wrong = Counter[str](), []
     for case in cases(folder):
         given = judged(folder, case)
-        found = faults_of(given[1](given[0])) if given else []
+        found = faults_of(given[1](given[0]), Budget()) if given else []
         if given is None or len(found) != 1:
             continue
         ((error, text, _),) = found

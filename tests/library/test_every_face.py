@@ -21,7 +21,7 @@ REFUSED = {**CONFIG_MAP, "spec": {"a": 1, "b": 2, "c": 3, "d": 4}}
 
 
 def test_every_face_gives_the_same_verdict() -> None:
-    result = compare([ROOT / "packs" / "aim-engine"], examples(400), 7)
+    result = compare(sorted((ROOT / "packs").iterdir()), examples(400), 7)
     assert not result.different, str(result)
     counts = result.counts
     assert all(counts[name] > 0 for name in ("allowed", "refused", "by policies", "served")), str(result)

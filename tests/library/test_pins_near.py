@@ -117,7 +117,7 @@ def test_settings_of_pins_that_are_equally_near_add_up() -> None:
     here = Path("/a/b.yaml")
     one = Pin("x", "a:1", here, "1.0.0", settings={"a": 1, "b": 2})
     other = Pin("x", "b:1", here, "1.0.0", settings={"b": 3, "c": 4})
-    assert Pins([one, other]).of(here) == {"x": Pinned("1.0.0", {"a": 1, "c": 4}, ("a:1", "b:1"))}
+    assert Pins([one, other]).of(here) == {"x": Pinned("1.0.0", {"a": 1, "c": 4}, ("a:1", "b:1"), disputed=("b",))}
 
 
 STRATEGIC = """

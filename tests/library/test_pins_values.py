@@ -67,6 +67,9 @@ WAYS = {
     "argo-parameters": after(
         ARGO, "    helm: {parameters: [{name: modelSource.allowedHostPathRoots, value: /srv/models}]}"
     ),
+    "argo-braces": after(
+        ARGO, "    helm: {parameters: [{name: modelSource.allowedHostPathRoots, value: '{/srv/models}'}]}"
+    ),
     "argo-sources": ARGO_SOURCES,
     "k3s": after(K3S, f"  valuesContent: |-\n    {VALUES}"),
     "k3s-set": after(K3S, "  set: {modelSource.allowedHostPathRoots: /srv/models}"),
@@ -88,6 +91,9 @@ WAYS = {
     "terraform-set": TERRAFORM.replace(
         '"0.9.0"',
         '"0.9.0"\n  set {\n    name  = "modelSource.allowedHostPathRoots"\n    value = "/srv/models" # ours\n  }',
+    ),
+    "terraform-places": TERRAFORM.replace(
+        '"0.9.0"', '"0.9.0"\n  set {\n    name  = "modelSource.allowedHostPathRoots[0]"\n    value = "/srv/models"\n  }'
     ),
 }
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from modelgate import Gate, Settings
 
@@ -62,6 +63,20 @@ def test_an_object_without_a_file_is_judged_by_what_counts_at_the_top(top: Path)
     assert (basis.release, basis.by, basis.places) == ("LLMKube 0.9.5", "documented", ())
     (remark,) = ambiguous.remarks
     assert "several releases are deployed: 0.9.5 (dev/llmkube.yaml:4), 0.9.19 (prod/llmkube.yaml:4)" in remark
+
+
+def test_settings_that_contradict_are_named_and_left_out(top: Path) -> None:
+    args = ("args: [--allowed-host-path-roots=/srv]", "args: [--allowed-host-path-roots=/data]")
+    container = "{spec: {template: {spec: {containers: [{name: m, image: llmkube-controller:0.9.19, %s}]}}}}"
+    for name, text in zip(("one", "other"), args, strict=True):
+        head = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}}
+        whole = {**head, **yaml.safe_load(container % text)}
+        (top / "prod" / f"{name}.json").write_text(json.dumps(whole))
+    (top / "prod" / "llmkube.yaml").unlink()
+    gate = Gate(repository=top / "prod")
+    assert "LK327" in gate.check(MODEL).codes
+    (remark,) = gate.remarks
+    assert "the setting llmkube.hostPathRoots is left out: one.json:1, other.json:1 differ" in remark
 
 
 def test_settings_count_more_and_a_gate_of_no_repository_says_the_documented_release(top: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.lsp.client import Editor, Failed, between, edited, place_of, said
 from tests.shared import ROOT
+from webhook.lsp.flow import flow_at
 
 MODEL = """\
 apiVersion: inference.llmkube.dev/v1alpha1
@@ -67,6 +68,12 @@ spec:
     kind: ClusterBaseModel
   engine:
     minReplicas: 1
+"""
+CACHE = """\
+apiVersion: aim.silogen.ai/v1alpha1
+kind: AIMModelCache
+metadata: {name: cache}
+spec: {sourceUri: "hf://org/model", size: 20Gi}
 """
 EVERYTHING = between((0, 0), (1000, 0))
 
@@ -163,6 +170,16 @@ def test_hover_over_the_kind_explains_the_choice_of_the_runtime(editor):
     assert "| fits |" in text
 
 
+def test_a_runtime_that_would_be_selected_and_is_refused_is_said_to_be_both(editor):
+    editor.open("chosen.yaml", OME)
+    text = editor.at("hover", "chosen.yaml", (1, 8))["contents"]["value"]
+    assert "| selected, but refused: schema spec.supportedModelFormats[0].modelFramework: Required value |" in text
+    framework = "modelFramework: {name: transformers}"
+    right = RUNTIMES.replace("autoSelect", f"{framework}, autoSelect").replace("  storage", f"  {framework}\n  storage")
+    editor.open("runtimes.yaml", right)
+    assert "| selected |" in editor.at("hover", "chosen.yaml", (1, 8))["contents"]["value"]
+
+
 def test_hover_over_nothing_says_nothing(editor):
     editor.open("model.yaml", f"{MODEL}\n# a comment\n")
     assert editor.at("hover", "model.yaml", (13, 4)) is None
@@ -217,6 +234,34 @@ def test_names_of_objects_are_offered_where_one_can_be_referred_to(editor):
     text = SERVICE.replace("name: chat", "name: chat\n  namespace: far").replace("modelRef: llama", "modelRef: ")
     editor.type("service.yaml", text)
     assert labels(editor, "service.yaml", text, "modelRef: ", 10).keys() == {"faraway"}
+
+
+@pytest.mark.parametrize("gap", ["", "\n   "], ids=["one line", "two lines"])
+def test_fields_and_values_are_offered_in_braces(editor, gap):
+    gpu = f"  hardware: {{accelerator: cuda,{gap} gpu: {{enabled: true, 'count': 1, , vendor: nvidia}}}}\n"
+    text = MODEL.replace(MODEL.partition("  source")[2].partition("\n")[2], gpu)
+    editor.open("model.yaml", text)
+    offered = labels(editor, "model.yaml", text, "1, ,", 3)
+    assert {"memory", "layers", "resourceName"} <= offered.keys()
+    assert not {"vendor", "enabled", "count", "accelerator"} & offered.keys()
+    assert offered["sharding"]["textEdit"]["newText"] == "sharding: "
+    assert {"cpu", "cuda", "rocm"} <= labels(editor, "model.yaml", text, "accelerator: c", 14).keys()
+    assert "gpu" not in labels(editor, "model.yaml", text, "accelerator: c", 14)
+    text = SERVICE.replace("  modelRef: llama", "  endpoint: {path: /v1, ty}")
+    editor.open("service.yaml", text)
+    assert "type" in labels(editor, "service.yaml", text, ", ty", 4)
+    text = SERVICE.partition("spec:")[0] + 'spec: {replicas: 1, modelRef: "ll"}\n'
+    editor.type("service.yaml", text)
+    (name,) = [item for label, item in labels(editor, "service.yaml", text, '"ll', 3).items() if label == "llama"]
+    assert name["textEdit"]["newText"] == "llama"
+    assert labels(editor, "service.yaml", text, '"}', 2) == {}
+
+
+@pytest.mark.parametrize("text", ["a: {b: 1} # {c", "a: {{ .b", "a: [{b: 1}", "a: {b}}, c", "a: {b\nc: 1\nd: }"])
+def test_where_no_brace_is_open_or_a_template_is_nothing_is_in_braces(text):
+    lines = text.split("\n")
+    flow = flow_at(lines, len(lines) - 1, len(lines[-1]))
+    assert flow is None or (text, flow.path) == ("a: [{b: 1}", ["*"])
 
 
 def test_fields_of_an_item_of_a_list_are_offered(editor):
@@ -274,8 +319,9 @@ def test_a_warning_can_be_ignored_beside_its_field(editor):
     here, _ = actions(editor, "service.yaml", (5, 4))
     assert here["title"] == "Ignore LS401 here"
     new, findings = changed(editor, "service.yaml", text, here)
-    assert "  # modelgate: ignore LS401\n  modelRef: nothing" in new
+    assert "  # modelgate: ignore LS401 because \n  modelRef: nothing" in new
     assert findings == []
+    assert editor.type("service.yaml", new.replace("because ", "because the Model comes later, by a job")) == []
 
 
 @pytest.mark.parametrize(
@@ -312,6 +358,38 @@ def test_a_warning_can_be_ignored_by_an_annotation(editor, metadata, expected):
     new, findings = changed(editor, "service.yaml", text, action)
     assert expected in new
     assert findings == []
+
+
+def test_another_version_is_said_to_be_not_checked_in_the_words_of_check(editor):
+    (note,) = editor.open("model.yaml", MODEL.replace("v1alpha1", "v1alpha2"))
+    assert (note["severity"], note["code"], note["range"]["start"]) == (3, "note", {"line": 0, "character": 0})
+    assert note["message"] == (
+        "not checked: this version has no rules here (v1alpha1 has); give its CustomResourceDefinition with --crds"
+    )
+    assert editor.type("model.yaml", "apiVersion: acme.example.com/v1\nkind: Widget\nmetadata: {name: w}\n") == []
+
+
+def test_an_amount_with_a_unit_of_its_own_is_replaced(editor):
+    text = SERVICE.replace("    gpu: 1", "    gpu: 1\n    memory: 16GB")
+    assert said(editor.open("service.yaml", text)) == [(10, 2, "LS209")]
+    meant, *others = actions(editor, "service.yaml", (10, 5))
+    assert (meant["title"], [each["title"] for each in others]) == (
+        "Replace by 16Gi",
+        ["Ignore LS209 here", "Ignore LS209 in this object"],
+    )
+    assert changed(editor, "service.yaml", text, meant) == (text.replace("16GB", "16Gi"), [])
+    text = text.replace("16GB", "16 apples")
+    editor.type("service.yaml", text)
+    assert [each["title"] for each in actions(editor, "service.yaml", (10, 5))] == [each["title"] for each in others]
+
+
+def test_an_error_about_an_amount_is_repaired_likewise(editor):
+    text = CACHE.replace("20Gi", '"20 gb"')
+    editor.open("cache.yaml", text)
+    (meant,) = actions(editor, "cache.yaml", place_of(text, "size"))
+    assert (meant["title"], "isPreferred" in meant) == ("Replace by 20Gi", False)
+    assert changed(editor, "cache.yaml", text, meant) == (CACHE.replace("20Gi", '"20Gi"'), [])
+    assert actions(editor, "cache.yaml", (0, 0), only=["source.fixAll"]) == []
 
 
 def test_an_error_cannot_be_ignored(editor):

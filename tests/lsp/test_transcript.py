@@ -98,7 +98,7 @@ def played(session):
     session.at("complete a value", "completion", "model.yaml", "accelerator: cuda", 13, names)
     session.at("complete the name of a model", "completion", "service.yaml", "modelRef: llama", 10, names)
     session.write("a warning", "service.yaml", "gpu: 1", "gpu: 1\n    memory: 16GB")
-    session.act("ignore it here", "service.yaml", "memory: 16GB", 0)
+    session.act("ignore it here", "service.yaml", "memory: 16GB", 1)
     session.whole("what would be filled in", "inlayHint", "model.yaml", names, range=EVERYTHING)
     session.whole("symbols", "documentSymbol", "model.yaml", lambda answer: [each["name"] for each in answer])
     session.open("a service of OME", "ome.yaml", OME)

@@ -51,7 +51,11 @@ def test_the_protocol_library_of_vs_code_speaks_with_the_server(tmp_path):
     command = ["node", HERE / "protocol.mjs", EXTENSION, program, tmp_path]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert json.loads(done.stdout) == {
-        "actions": ["Replace acelerator by accelerator"],
+        "actions": [
+            "Replace acelerator by accelerator",
+            "Show what the operator makes of this object",
+            "Explain this object: the choice of the runtime, does it fit, the origin of each field",
+        ],
         "code": 0,
         "encoding": "utf-16",
         "findings": [[7, 1, "unknown-field"]],

@@ -85,6 +85,9 @@ def test_hover_and_completion_come_from_the_definition(editor):
     editor.open("model.yaml", MODEL)
     hover = editor.at("hover", "model.yaml", place_of(MODEL, "accelerator", 2))
     assert "LK101: where it is absent, Modelgate may set it" in str(hover)
+    assert "null" not in str(hover)
+    items = editor.at("completion", "model.yaml", place_of(MODEL, "accelerator: ", 13))
+    assert [*sorted({item["label"] for item in items["items"]})] == ["cpu", "cuda", "intel", "metal", "rocm", "vulkan"]
     text = MODEL.replace("      count: 1\n", "      me")
     editor.open("half.yaml", text)
     items = editor.at("completion", "half.yaml", place_of(text, "      me", 8))

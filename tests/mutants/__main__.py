@@ -7,19 +7,24 @@ there is one. ``rooms.yaml`` says what a room is.
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
 
 from tests.mutants.mutate import Mutant, mutants
+from tests.mutants.publish import PAGE, Figures, publish
 from tests.mutants.run import KILLED, run
+from tests.mutants.templates import template_mutants
 
 HERE = Path(__file__).parent
 ROOMS = yaml.safe_load((HERE / "rooms.yaml").read_text())
+EXPLAINED = "explained"
 
 
 def main() -> int:
@@ -29,6 +34,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--only", default="", metavar="TEXT", help="only mutants with this text in their name")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="N mutants at a time (2)")
+    parser.add_argument(
+        "--kept", type=Path, metavar="FILE", help="add each verdict to a file; what it says is killed is not tried anew"
+    )
+    parser.add_argument("--publish", action="store_true", help=f"write the rows into {PAGE.name}")
     given = parser.parse_args()
     print(f"seed {given.seed}")
     left = [one for room in given.rooms or ROOMS for one in survivors(room, given)]
@@ -38,34 +47,52 @@ def main() -> int:
 def survivors(room: str, given: argparse.Namespace) -> list[Mutant]:
     """The mutants of a room that are neither killed nor explained; a line about each, and one about the room."""
     explained = yaml.safe_load((HERE / "explained.yaml").read_text()) or {}
-    found = [mutant for pattern in ROOMS[room]["modules"] for path in _modules(pattern) for mutant in mutants(path)]
-    found = [mutant for mutant in found if given.only in mutant.name]
-    if 0 < given.sample < len(found):
-        found = random.Random(given.seed).sample(found, given.sample)
+    every = [mutant for mutant in _mutants(room) if given.only in mutant.name]
+    chosen = random.Random(given.seed).sample(every, given.sample) if 0 < given.sample < len(every) else every
     verdicts: Counter[str] = Counter()
     left: list[Mutant] = []
     lines: list[str] = []
 
     def tell(mutant: Mutant, verdict: str) -> None:
         if verdict != KILLED and mutant.name in explained:
-            verdict = "explained"
+            verdict = EXPLAINED
         elif verdict != KILLED:
             left.append(mutant)
             lines.append(f"  {mutant.path}:{mutant.line}: {verdict}: {mutant.name.partition(':')[2]}")
         verdicts[verdict] += 1
 
-    if problem := run(found, ROOMS[room]["tests"], tell, given.jobs):
+    def note(mutant: Mutant, verdict: str) -> None:
+        if given.kept:
+            with given.kept.open("a") as file:
+                file.write(json.dumps([mutant.name, verdict]) + "\n")
+
+    killed = _killed(given.kept)
+    for mutant in chosen:
+        if mutant.name in killed:
+            tell(mutant, KILLED)
+    if problem := run([one for one in chosen if one.name not in killed], ROOMS[room]["tests"], tell, given.jobs, note):
         print(f"{room}: {problem}")
         sys.exit(2)
     print(*lines, sep="\n")
-    good = verdicts[KILLED] + verdicts["explained"]
     counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
-    print(f"{room}: {len(found)} mutants, {counts}: {100 * good / max(len(found), 1):.1f} %", flush=True)
+    figures = Figures(room, len(every), len(chosen), verdicts[KILLED], verdicts[EXPLAINED])
+    print(f"{room}: {len(chosen)} mutants, {counts}: {figures.share:.1f} %", flush=True)
+    if given.publish:
+        publish(figures, ROOMS[room]["about"], given.seed)
     return left
 
 
-def _modules(pattern: str) -> list[Path]:
-    return [path for path in sorted(Path().glob(pattern)) if path.name != "__init__.py"]
+def _killed(kept: Path | None) -> set[str]:
+    """The names of the mutants that a file says are killed."""
+    lines = kept.read_text().splitlines() if kept and kept.exists() else []
+    return {name for name, verdict in map(json.loads, lines) if verdict == KILLED}
+
+
+def _mutants(room: str) -> Iterator[Mutant]:
+    for pattern in ROOMS[room]["modules"]:
+        for path in sorted(Path().glob(pattern)):
+            if path.name != "__init__.py":
+                yield from mutants(path) if path.suffix == ".py" else template_mutants(path)
 
 
 if __name__ == "__main__":

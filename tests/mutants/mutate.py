@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -52,11 +53,13 @@ class Mutant:
     before: str
     after: str
     tree: Callable[[], ast.Module]
+    again: int = 0
 
     @property
     def name(self) -> str:
-        """What identifies it while lines move."""
-        return f"{self.path.as_posix()}:{self.function}: {self.before} -> {self.after}"
+        """What identifies it while lines move; ``again`` counts those before it that are written the same."""
+        again = f" ({self.again + 1})" if self.again else ""
+        return f"{self.path.as_posix()}:{self.function}: {self.before} -> {self.after}{again}"
 
 
 Trail = list[tuple[str, int | None]]
@@ -66,12 +69,14 @@ Change = Callable[[Any], ast.AST]
 def mutants(path: Path) -> Iterator[Mutant]:
     """All mutants of a module."""
     tree = ast.parse(path.read_text())
+    written: Counter[tuple[str, str, str]] = Counter()
     for function, trail in _places(tree, MODULE, []):
         node = _at(tree, trail)
         for before, after, change in _changes(node):
-            yield Mutant(
-                path, function, node.lineno, _short(before), _short(after), partial(_changed, tree, trail, change)
-            )
+            words = function, _short(before), _short(after)
+            changed = partial(_changed, tree, trail, change)
+            yield Mutant(path, words[0], node.lineno, *words[1:], changed, written[words])
+            written[words] += 1
 
 
 def _changed(tree: ast.Module, trail: Trail, change: Change) -> ast.Module:

@@ -30,6 +30,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from tests.mutants.mutate import MODULE, Mutant
+from tests.mutants.templates import TemplateMutant, template_in_use
 
 KILLED: Final = "killed"
 SURVIVED: Final = "survived"
@@ -42,6 +43,11 @@ MEMORY: Final = 4 * 2**30
 DAY: Final = 86400.0
 
 Line = tuple[str, int]
+Tell = Callable[[Mutant, str], None]
+
+
+def _nothing(_mutant: Mutant, _word: str) -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -55,8 +61,8 @@ class Reach:
 class Runner:
     """A plugin of pytest that runs the collected tests against mutants, instead of as they are."""
 
-    def __init__(self, found: Sequence[Mutant], tell: Callable[[Mutant, str], None], jobs: int) -> None:
-        self._mutants, self._tell, self._jobs = found, tell, jobs
+    def __init__(self, found: Sequence[Mutant], tell: Tell, jobs: int, note: Tell) -> None:
+        self._mutants, self._tell, self._jobs, self._note = found, tell, jobs, note
         self.problem = ""
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -75,6 +81,9 @@ class Runner:
             # Where the stack overflows, Python ends the tracing, and misses the lines that follow.
             is_certain = bool(reached)
             reached = reached or [i for i, reach in enumerate(reaches) if _lines_of_function(mutant) & reach.lines]
+            # What only a forked child executes is not traced: any test of the module may be what has forked it.
+            file = str(mutant.path.resolve())
+            reached = reached or [i for i, reach in enumerate(reaches) if any(line[0] == file for line in reach.lines)]
             if not reached:
                 return UNREACHED
             seconds = LEAST + PATIENCE * sum(reaches[i].seconds for i in reached)
@@ -82,13 +91,14 @@ class Runner:
             word = _verdict(_in_child(lambda: _exchanged(mutant, items), seconds))
             return UNREACHED if word == SURVIVED and not is_certain else word
 
-        _tell_verdicts([mutant for mutant in self._mutants if not _is_anew(mutant)], verdict, self._tell, self._jobs)
+        exchanged = [mutant for mutant in self._mutants if not _is_anew(mutant)]
+        _tell_verdicts(exchanged, _noting(verdict, self._note), self._tell, self._jobs)
         return True
 
 
-def run(found: Sequence[Mutant], tests: Sequence[str], tell: Callable[[Mutant, str], None], jobs: int = 1) -> str:
+def run(found: Sequence[Mutant], tests: Sequence[str], tell: Tell, jobs: int = 1, note: Tell = _nothing) -> str:
     """Run ``tests`` against each mutant, ``jobs`` at a time; ``tell`` is called with each verdict, and must not print.
-    The result is a problem, or "".
+    ``note`` is called with it at once, in another process. The result is a problem, or "".
 
     The mutants of what classes have come first, while none of these modules is imported.
     """
@@ -96,16 +106,25 @@ def run(found: Sequence[Mutant], tests: Sequence[str], tell: Callable[[Mutant, s
     def verdict(mutant: Mutant) -> str:
         return _verdict(_in_child(lambda: _anew(mutant, tests), 10 * LEAST))
 
-    _tell_verdicts([mutant for mutant in found if _is_anew(mutant)], verdict, tell, jobs)
-    runner = Runner(found, tell, jobs)
+    _tell_verdicts([mutant for mutant in found if _is_anew(mutant)], _noting(verdict, note), tell, jobs)
+    if all(map(_is_anew, found)):
+        return ""
+    runner = Runner(found, tell, jobs, note)
     with _quiet():
         code = pytest.main([*_OPTIONS, *tests], plugins=[runner])
     return runner.problem or ("" if code is pytest.ExitCode.OK else f"pytest ends with {code!r}")
 
 
-def _tell_verdicts(
-    found: Sequence[Mutant], verdict: Callable[[Mutant], str], tell: Callable[[Mutant, str], None], jobs: int
-) -> None:
+def _noting(verdict: Callable[[Mutant], str], note: Tell) -> Callable[[Mutant], str]:
+    def noted(mutant: Mutant) -> str:
+        word = verdict(mutant)
+        note(mutant, word)
+        return word
+
+    return noted
+
+
+def _tell_verdicts(found: Sequence[Mutant], verdict: Callable[[Mutant], str], tell: Tell, jobs: int) -> None:
     """Share the mutants among ``jobs`` children, each of which forks for one after the other."""
     shares = [found[i::jobs] for i in range(jobs)]
     started = [_start(lambda of=share: [*map(verdict, of)], DAY) for share in shares]
@@ -115,8 +134,10 @@ def _tell_verdicts(
 
 
 def _is_anew(mutant: Mutant) -> bool:
-    """Whether the tests must import everything anew: it is in what a class has, or a decorator has made something."""
-    return mutant.function != MODULE and not _is_exchangeable(mutant)
+    """Whether the tests must import everything anew: it is in what a class has, or a decorator has made something,
+    or it is a template of the chart.
+    """
+    return mutant.path.suffix != ".py" or (mutant.function != MODULE and not _is_exchangeable(mutant))
 
 
 _OPTIONS: Final = ("-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=quick")
@@ -243,6 +264,9 @@ def _all_pass(items: Sequence[pytest.Item]) -> bool:
 
 def _anew(mutant: Mutant, tests: Sequence[str]) -> bool:
     """Whether the tests pass in a process that imports the changed module."""
+    if isinstance(mutant, TemplateMutant):
+        with template_in_use(mutant):
+            return pytest.main([*_OPTIONS, *tests]) is pytest.ExitCode.OK
     sys.meta_path.insert(0, _Changed(_module_name(mutant.path), mutant))
     return pytest.main([*_OPTIONS, *tests]) is pytest.ExitCode.OK
 

@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutants import __main__ as command
+from tests.mutants import publish as publishing
 from tests.mutants.mutate import MODULE, mutants
+from tests.mutants.publish import HEAD, MARKS, Figures, publish
 from tests.mutants.run import KILLED, SURVIVED, UNREACHED, run
+from tests.mutants.templates import template_mutants
 
 SOURCE = '''\
 """A room."""
@@ -98,3 +102,58 @@ def test_mutants_of_functions_and_of_values_are_killed_or_survive(
     assert verdicts["('a',)"] == SURVIVED
     assert verdicts["text not in NAMES"] == KILLED
     assert verdicts["text in NAMES"] == SURVIVED
+
+
+def test_a_line_of_a_template_is_changed_one_thing_at_a_time_and_not_for_readers(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(
+        "{{- if $own }}\n  # a == b\n  message: a == b\n  operations: [CREATE, UPDATE]\n  a == b && c\n{{ end }}\n"
+    )
+    assert [(one.line, one.before, one.after) for one in template_mutants(path)] == [
+        (1, "$own", "true"),
+        (1, "$own", "false"),
+        (4, "CREATE, UPDATE", "UPDATE"),
+        (4, "CREATE, UPDATE", "CREATE"),
+        (5, " == ", " != "),
+        (5, " && ", " || "),
+    ]
+    (first, *_) = template_mutants(path)
+    assert first.text == path.read_text().replace("$own", "true")
+
+
+def test_mutants_that_are_written_the_same_have_names_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "room.py"
+    path.write_text("x = a < b\ny = a < b\n")
+    first, second = (mutant.name for mutant in mutants(path))
+    assert second == f"{first} (2)"
+
+
+def test_what_is_killed_is_not_tried_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "room_that_is_kept"
+    path = tmp_path / f"{name}.py"
+    path.write_text(SOURCE)
+    tests = tmp_path / f"test_{name}.py"
+    tests.write_text(TEST.format(name=name))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(command, "ROOMS", {"a": {"about": "a", "modules": [], "tests": [str(tests)]}})
+    monkeypatch.setattr(command, "_mutants", lambda _room: mutants(path))
+    kept = tmp_path / "kept"
+    monkeypatch.setattr("sys.argv", ["mutants", "a", f"--kept={kept}", "--jobs=1"])
+    assert command.main() == 1
+    once, lines = capsys.readouterr().out, kept.read_text().splitlines()
+    assert command.main() == 1
+    assert capsys.readouterr().out.splitlines()[-1] == once.splitlines()[-1]
+    survived = [line for line in lines if not line.endswith(f'"{KILLED}"]')]
+    assert kept.read_text().splitlines()[len(lines) :] == survived
+
+
+def test_the_row_of_a_room_replaces_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{MARKS[0]}{MARKS[1]}after\n")
+    monkeypatch.setattr(publishing, "PAGE", page)
+    for figures in (Figures("a", 9, 9, 1, 1), Figures("b", 9, 4, 3, 1), Figures("a", 9, 9, 8, 1)):
+        publish(figures, "words", 7)
+    rows = ["| `a` | words | 9 | 9 | 8 | 1 | 0 | 100.0 % |", "| `b` | words | 9 | 4 (seed 7) | 3 | 1 | 0 | 100.0 % |"]
+    assert page.read_text() == f"before\n{MARKS[0]}\n" + "\n".join([*HEAD, *rows]) + f"\n\n{MARKS[1]}after\n"

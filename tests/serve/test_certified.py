@@ -99,7 +99,24 @@ def test_a_caller_for_one_group_may_not_ask_about_another_and_the_decoder_refuse
     body = json.dumps(review).encode()
     covered(ALL_GROUPS, body)
     if refused:
+        covered(frozenset({"batch", "*"}), body)
         with pytest.raises(Forbidden, match="the token is for API group apps, but the review is about"):
             covered(frozenset({"apps"}), body)
     else:
         covered(frozenset({"apps"}), body)
+
+
+def test_what_is_quoted_of_a_stranger_is_cut() -> None:
+    with pytest.raises(Forbidden, match=r'about "g{80}"$'):
+        covered(frozenset({"apps"}), json.dumps({"request": {"resource": {"group": "g" * 200}}}).encode())
+    many = {"subjectAltName": tuple(("DNS", f"n{number:03}") for number in range(100))}
+    with pytest.raises(Forbidden) as error:
+        asyncio.run(Certified(["a"]).admit(scope(many)))
+    shown = str(error.value).partition("its names are: ")[2]
+    assert (len(shown), shown[:10]) == (200, "n000, n001")
+
+
+def test_a_body_that_is_not_json_is_left_to_the_decoder() -> None:
+    covered(frozenset({"apps"}), b"{")
+    with pytest.raises(Forbidden, match=r'is for API group apps, batch, but the review is about "core\.example"'):
+        covered(frozenset({"batch", "apps"}), b'{"request":{"resource":{"group":"core.example"}}}')

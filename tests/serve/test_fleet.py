@@ -62,5 +62,16 @@ def test_another_policy_is_another_digest(other: Degrees) -> None:
     assert digest(here) == before
 
 
+def test_a_change_that_leaves_the_digest_leaves_the_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scrape between the end of the old series and the new one would see a cluster without a digest."""
+    here, cleared = gate(), list[str]()
+    before = digest(here)
+    monkeypatch.setattr(here.metrics.fleet, "clear", lambda: cleared.append(before))
+    here.replace(absent=frozenset({"gpuquotas.inference.llmkube.dev"}))
+    assert (digest(here), cleared) == (before, [])
+    here.enforce(degrees(LATER))
+    assert cleared == [before]
+
+
 def test_another_profile_is_another_digest() -> None:
     assert digest(gate()) != digest(gate(options=Options(Profile.STRICT)))

@@ -1,8 +1,10 @@
 """Tokens of the API server (KEP-6060): signature, issuer, time, audience, attested API group, subject."""
 
+import asyncio
 import base64
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,13 +13,15 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from starlette.testclient import TestClient
 
+from tests.serve.conftest import until
 from tests.serve.test_app import a_review
 from webhook.admission.errors import Unavailable
 from webhook.catalog import Catalog, Kinds
 from webhook.serve.app import application
-from webhook.serve.callers import Tokens, jwt
+from webhook.serve.callers import ClusterIssuer, Tokens, jwt, tokens_current
 from webhook.serve.callers.tokens import REFRESH_SECONDS
 from webhook.serve.gate import Gate
+from webhook.serve.polling import Hangup
 
 NOW = 1_800_000_000.0
 ISSUER = "https://kubernetes.default.svc.cluster.local"
@@ -284,6 +288,7 @@ def test_malformed_keys_are_reported_once_and_the_known_ones_stay(
     tokens.issuer.keys = keys
     for _ in range(2):
         tokens.refresh()
+        assert len(caplog.records) == 1
     assert tokens.unready() == []
     (record,) = caplog.records
     assert "the keys of the API server's tokens cannot be read: " in record.getMessage()
@@ -302,3 +307,70 @@ def test_a_hundred_tokens_are_remembered(client: TestClient, monkeypatch: pytest
     for number, verifications in (*zip(range(100), range(1, 101), strict=True), (0, 100), (100, 101), (0, 102)):
         assert ask(client, f"Bearer {token(claims(jti=number))}")[0] == 200
         assert len(times) == verifications
+
+
+def test_a_remembered_token_ends_with_its_second(client: TestClient, tokens: Tokens) -> None:
+    ending = f"Bearer {token(claims(exp=NOW + 10))}"
+    for seconds, status in ((0, 200), (9.5, 200), (10, 401)):
+        tokens.clock = lambda seconds=seconds: NOW + seconds
+        assert ask(client, ending)[0] == status
+
+
+def test_a_key_that_strangers_name_is_looked_for_every_five_seconds(
+    client: TestClient, tokens: Tokens, issuer: Published
+) -> None:
+    for seconds, times in ((0, 2), (4.5, 2), (5, 3)):
+        tokens.clock = lambda seconds=seconds: NOW + seconds
+        ask(client, f"Bearer {token(claims(), OTHER, kid='k3')}")
+        assert issuer.read_times == times
+
+
+def scope_of(header: str) -> dict[str, Any]:
+    return {"type": "http", "path": "/validate", "headers": [(b"authorization", header.encode())]}
+
+
+def test_without_waiting_only_a_remembered_token_is_admitted(tokens: Tokens) -> None:
+    scope = scope_of(f"Bearer {token(claims())}")
+    assert tokens.admitted(scope) is tokens.admitted(scope_of("Basic a")) is None
+    assert asyncio.run(tokens.admit(scope)) == tokens.admitted(scope) == {"*"}
+    assert tokens.admitted({**scope, "path": "/mutate"}) is None
+
+
+def test_the_keys_are_read_again_and_again_until_they_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webhook.serve.callers.tokens.RETRY_SECONDS", 0.01)
+    issuer = Published()
+
+    async def main() -> int:
+        waiting = Tokens(issuer, frozenset({ADDRESS}), clock=lambda: NOW)
+        async with tokens_current(waiting, Hangup()):
+            await asyncio.to_thread(until, lambda: issuer.read_times > 2, "it is read again")
+            issuer.keys = [rsa_key()]
+            await asyncio.to_thread(until, lambda: not waiting.unready(), "the keys are there")
+        return len(asyncio.all_tasks())
+
+    assert asyncio.run(main()) == 1, "it leaves no task behind"
+
+
+def test_between_two_attempts_nothing_is_read_and_leaving_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    issuer = Published()
+
+    async def main() -> tuple[int, int, bool]:
+        async with asyncio.timeout(60) as limit, tokens_current(Tokens(issuer, frozenset({ADDRESS})), Hangup()):
+            await asyncio.to_thread(until, lambda: issuer.read_times > 0, "it is read")
+            for _ in range(20):
+                await asyncio.sleep(0.01)
+        return issuer.read_times, len(asyncio.all_tasks()), limit.expired()
+
+    monkeypatch.setattr("webhook.serve.callers.tokens.RETRY_SECONDS", 3600)
+    assert asyncio.run(main()) == (1, 1, False)
+
+
+def test_the_api_server_is_connected_once_and_when_its_keys_are_first_read(
+    issuer: Published, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    connected: list[Path] = []
+    monkeypatch.setattr("webhook.cluster.connection.issuer", lambda path: connected.append(path) or issuer)
+    cluster = ClusterIssuer(tmp_path)
+    assert connected == []
+    assert cluster.read() == cluster.read() == (ISSUER, {"keys": issuer.keys})
+    assert connected == [tmp_path]

@@ -9,7 +9,7 @@ from typing import Final
 from webhook.admission import GroupVersionKind, Warn
 from webhook.catalog import Catalog, Pack
 from webhook.cli.cases import catalogs, parse_cases, run
-from webhook.cli.rule import shown_value
+from webhook.cli.rule import shown_default
 from webhook.manifests import documents
 from webhook.policy import PolicyDocument, Validation, parse_policy
 from webhook.policy.document import Default
@@ -47,9 +47,8 @@ def _settings(pack: Pack) -> Iterator[str]:
     yield "| setting | default | where the operator has it | meaning |\n|---|---|---|---|"
     for name, each in pack.settings.items():
         places = ", ".join(f"`{place}`" for place in (*each.values, *each.arguments, *each.environment)) or "nowhere"
-        default = "not known" if each.default is None else shown_value(each.default) or "none"
         releases = f"{pack.operator} `{each.operator}`: " if each.operator else ""
-        yield _row(f"`{pack.folder.name}.{name}`", f"`{default}`", places, releases + each.docs)
+        yield _row(f"`{pack.folder.name}.{name}`", f"`{shown_default(each)}`", places, releases + each.docs)
     yield ""
 
 

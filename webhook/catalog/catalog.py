@@ -121,7 +121,7 @@ class Catalog:
         for known in map(self.uncompiled, sorted(self.kinds)):  # whatever the order of the packs
             if known.api in changed:
                 others[known.gvk], definition = released(known, changed[known.api])
-                names, unlisted = _rules_of(changed[known.api])
+                names, unlisted, _ = _rules_of(changed[known.api])
                 digest.update(f"{known.gvk}\0{names}\0{unlisted.release if unlisted else ''}".encode() + definition)
         served = {gvk: known for gvk, known in others.items() if known is not None}
         kinds = self.kinds.with_rules(served, partial(compiled_in, served), others.keys() - served.keys())
@@ -183,9 +183,9 @@ class Catalog:
         return likeness[most] if most >= _LIKENESS else None
 
 
-def _rules_of(release: InForce) -> tuple[tuple[str, ...], Unlisted | None]:
+def _rules_of(release: InForce) -> tuple[tuple[str, ...], Unlisted | None, str]:
     """What of a release decides about rules: not what names it."""
-    return release.releases, release.unlisted
+    return release.releases, release.unlisted, release.described
 
 
 _OTHER_RELEASES: Final = WeakKeyDictionary[Catalog, dict[tuple[tuple[str, InForce], ...], Catalog]]()

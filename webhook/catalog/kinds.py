@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 from webhook.admission import GroupVersionKind
 from webhook.catalog.applies import Foreign, Own
 from webhook.catalog.packs import DOCUMENTED, NO_PACK, InForce, Pack
-from webhook.catalog.settings import fact_of
+from webhook.catalog.settings import as_given, fact_of
 from webhook.catalog.tables import fact_of_tables
 from webhook.cluster import Kind
 from webhook.facts import KNOWN, Fact, FitOf, Knowledge, Looked, Member, referenced
+from webhook.facts.settings import Settings
 from webhook.manifests.documents import Document
 from webhook.policy import Policy, Prepared, Reference
 from webhook.schema import CRD, Structural
@@ -59,7 +60,8 @@ class KnownKind:
     ``in_force`` is the release that the policy is compiled for, of the operator that the ``pack`` describes.
     ``documented`` is the kind of the documented release, of one of another release. ``is_unshaped``: the definition of
     the release in force is not known. ``own_facts`` are those that Python has, and the settings of the operator.
-    ``fit`` says what an object asks of nodes, GPUs and storage.
+    ``fit`` says what an object asks of nodes, GPUs and storage. ``completed`` are settings with those of the release in
+    force where none are given.
     """
 
     api: str
@@ -80,6 +82,7 @@ class KnownKind:
     is_unshaped: bool = False
     pack: Pack = NO_PACK
     fit: FitOf | None = None
+    completed: Callable[[Settings], Settings] = as_given
     facts: Mapping[str, Fact] = field(init=False, compare=False, repr=False)
     """The facts that its rules read: those of the API, and the references of its policy."""
 

@@ -86,7 +86,7 @@ def _installed(
     *,
     trusted: bool,
 ) -> InForce:
-    """The releases that install what is there; the documented one, if it is among them.
+    """The releases that install what is there; the documented one, if it is among them and its rules describe it.
 
     Without a release, it is unknown: a definition is neither in the table nor the documented one with other texts. One
     that cannot be read says nothing.
@@ -101,7 +101,7 @@ def _installed(
             elif name not in own or not _is_own(own[name], named[name], trusted=trusted):
                 return InForce(pack.operator, (), "definitions")
     releases = pack.table.of(digests, absent)
-    if not digests or pack.documented in releases:
+    if not digests or (pack.documented in releases and not pack.described):
         return pack.in_force
     return pack.under_all(releases, "definitions")
 

@@ -59,9 +59,9 @@ class InForce:
 
     Several cannot be told apart, and a rule must be true of all; without any, the release is unknown. ``by`` is what
     says so: nothing, so that the documented release counts, a setting, what a repository deploys, or the installed
-    definitions. An ``unlisted`` release has the definitions of the known one before it, which ``releases`` names, and
-    ranges hold of its own number. ``newest`` is the newest release with a number, where a head counts, which comes
-    after it.
+    definitions. ``described`` is the release of which ranges hold where nothing says which one runs. An ``unlisted``
+    release has the definitions of the known one before it, which ``releases`` names, and ranges hold of its own number.
+    ``newest`` is the newest release with a number, where a head counts, which comes after it.
     """
 
     operator: str = ""
@@ -69,6 +69,7 @@ class InForce:
     by: By = "documented"
     unlisted: Unlisted | None = None
     newest: str = ""
+    described: str = ""
 
     def holds(self, text: str) -> bool:
         """Whether a range holds of the release."""
@@ -80,7 +81,8 @@ class InForce:
 
     def _each_holds(self, text: str) -> Iterator[bool]:
         wanted = Range.parse(text)
-        releases = self.releases if self.unlisted is None else (self.unlisted.release,)
+        named = self.described if self.unlisted is None else self.unlisted.release
+        releases = (named,) if named else self.releases
         return (wanted.holds(each, self.newest) for each in releases)
 
     @property
@@ -224,9 +226,11 @@ class Pack(Spec):
         if pack.facts and pack.facts not in FACTS:
             message = f'there are no facts "{pack.facts[:60]}"; {closest(pack.facts, FACTS)}'
             raise CatalogError([Problem(f"{document.source}:{document.line}", "spec.facts", message)])
-        if pack.documented is not None and pack.documented not in pack.releases:
-            message = str(_failure(pack.table.named, pack.documented))
-            raise CatalogError([Problem(f"{document.source}:{document.line}", "spec.documented", message)])
+        for name in ("documented", "described"):
+            release = getattr(pack, name)
+            if release is not None and release not in pack.releases:
+                message = str(_failure(pack.table.named, release))
+                raise CatalogError([Problem(f"{document.source}:{document.line}", f"spec.{name}", message)])
         return pack
 
     @property
@@ -260,7 +264,9 @@ class Pack(Spec):
     @property
     def in_force(self) -> InForce:
         """The documented release."""
-        return InForce(self.operator, (self.documented,)) if self.documented else DOCUMENTED
+        if self.documented is None:
+            return DOCUMENTED
+        return InForce(self.operator, (self.documented,), described=self.described or "")
 
     def under(self, release: str, by: By = "setting") -> InForce:
         """A release, which the table may lack.

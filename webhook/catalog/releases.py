@@ -15,7 +15,7 @@ from webhook.admission.errors import CatalogError, Problem, SettingsError
 from webhook.catalog.fitting import of_other_release, of_version, with_fields_of
 from webhook.catalog.kinds import NO_POLICY, KnownKind, PolicySource, facts_of
 from webhook.catalog.packs import By, InForce, Pack, closest
-from webhook.catalog.settings import fact_of
+from webhook.catalog.settings import fact_of, in_release
 from webhook.catalog.shapes import FORMS
 from webhook.policy import Policy, Reference
 from webhook.policy.problems import problem
@@ -63,6 +63,7 @@ def released(known: KnownKind, in_force: InForce) -> tuple[KnownKind | None, byt
     documented = known.documented or known
     facts = {**documented.own_facts, **fact_of(documented.pack, in_force)}
     known = replace(documented, in_force=in_force, policy=NO_POLICY, documented=documented, own_facts=facts)
+    known = replace(known, completed=in_release(known.pack, in_force))
     since, definition = known.pack.definition(known.plural, in_force)
     known = replace(known, is_unshaped=in_force.is_older or (not since and bool(known.pack.documented)))
     if definition is None:

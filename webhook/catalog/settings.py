@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
@@ -86,6 +86,22 @@ def fact_of(pack: Pack, in_force: InForce) -> Mapping[str, Fact]:
     return {FACT: Fact(partial(_value, values), schema, configurable=True, constant=True)}
 
 
+def in_release(pack: Pack, in_force: InForce) -> Callable[[Settings], Settings]:
+    """What completes settings by what the operator does in a release where nothing is given."""
+    ranged = {field_of(f"{pack.folder.name}.{name}"): declared for name, declared in pack.settings.items()}
+    unset = {field: declared.unset(in_force.holds) for field, declared in ranged.items() if field and declared.releases}
+    return lru_cache(_MOST)(partial(_completed, unset)) if unset else as_given
+
+
+def as_given(settings: Settings) -> Settings:
+    """The settings as they are: no release of the operator has others."""
+    return settings
+
+
+def _completed(unset: Mapping[str, Any], settings: Settings) -> Settings:
+    return replace(settings, **{field: value for field, value in unset.items() if getattr(settings, field) is None})
+
+
 def names_read(policy: Policy, rule: DefaultRule | ValidationRule) -> tuple[frozenset[str], frozenset[str]]:
     """The settings of the operator that a rule or its message reads, and those that it asks ``has`` about."""
     reads = policy.reads_of((*rule.conditions, *rule.texts), rule.roots)
@@ -115,5 +131,5 @@ def _values(pack: Pack, in_force: InForce, settings: Settings) -> dict[str, Any]
         value = getattr(settings, field) if field else given.get(key)
         if declared.operator and not in_force.may_hold(declared.operator):
             value = None
-        by_name[name] = declared.default if value is None else declared.value(value)
+        by_name[name] = declared.unset(in_force.holds) if value is None else declared.value(value)
     return {name: value for name, value in by_name.items() if value is not None}

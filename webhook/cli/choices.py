@@ -37,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--aim-auto-selection",
         action=boolean,
-        help="select a template for a service that names none, as AIM 0.2 and later do",
+        help="select a template for a service that names none (default: if the release in force does, 0.2.0-rc2 and "
+        "later)",
     )
     add("--aim-namespace", metavar="NAME", help="namespace of AIM's operator (default kaiwo-system)")
     add = group(parser, "does it fit").add_argument

@@ -18,8 +18,10 @@ from webhook.cli.shell.parser import Commands, command
 from webhook.cli.terminal import aligned, bar, terminal_width
 from webhook.facts import Table
 from webhook.ground.fieldpath import field_keys
+from webhook.library.apiserver import kind_of, placed
 from webhook.library.explained import Explanation, explained
-from webhook.library.review import ReviewedManifest
+from webhook.library.review import Key, ReviewedManifest, key_of
+from webhook.library.verdict import Verdict
 
 _EXAMPLES: Final = """\
 examples:
@@ -73,16 +75,29 @@ Explained = tuple[ReviewedManifest, Explanation]
 
 def _explanations(outcomes: Outcomes, wanted: Sequence[str | int] | None) -> Iterator[Explained]:
     """Each object that is judged, with the fields below the one that is ``wanted``; without it, all."""
+    refusals = _refusals(outcomes)
     for outcome in outcomes.reviews:
         if not outcome.reviewed:
             continue
         judge = outcomes.judges.of(outcome.document)
-        explanation = explained(outcome, judge.view, judge.options.settings, judge.catalog)
+        explanation = explained(
+            outcome, judge.view, judge.options.settings, judge.catalog, lambda key: refusals.get(key, "")
+        )
         if wanted is not None:
             fields = tuple(origin for origin in explanation.fields if list(origin.path[: len(wanted)]) == wanted)
             explanation = replace(explanation, tables=(), fields=fields)
         if wanted is None or explanation.fields:
             yield outcome, explanation
+
+
+def _refusals(outcomes: Outcomes) -> dict[Key, str]:
+    """Why objects of the files are refused: the first error of each."""
+    refusals = dict[Key, str]()
+    for outcome in outcomes.reviews:
+        if outcome.validation.causes:
+            value, catalog = outcome.document.value, outcomes.judges.of(outcome.document).catalog
+            refusals[key_of(placed(value, catalog.find(kind_of(value))))] = Verdict.of(outcome).refusal
+    return refusals
 
 
 def _print_page(explanations: Sequence[Explained], *, children: bool) -> None:

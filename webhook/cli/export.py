@@ -86,10 +86,15 @@ def run(options: argparse.Namespace) -> int:
 def _json_schema(kinds: Iterable[KnownKind], profile: Profile) -> str:
     """One schema of all kinds. Definitions of other releases have no texts of fields: these are the documented ones."""
     sources = (
-        SchemaSource(known.gvk, known.schema.raw, known.policy, (known.documented or known).schema.raw)
+        SchemaSource(known.gvk, known.schema.raw, known.policy, (known.documented or known).schema.raw, _release(known))
         for known in kinds
     )
     return json.dumps(json_schema(sources, profile), ensure_ascii=False, separators=(",", ":"))
+
+
+def _release(kind: KnownKind) -> str:
+    """The operator and the release whose definition and rules count."""
+    return str(kind.in_force) if kind.in_force.releases else kind.pack.operator
 
 
 def _definitions(kinds: Sequence[KnownKind], profile: Profile) -> Iterator[dict[str, Any]]:

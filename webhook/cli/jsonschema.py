@@ -2,7 +2,7 @@
 
 A rule becomes part of the schema if it denies, applies always, and only compares values of its own node with constants.
 What is left of a rule is weaker than it, never stronger: a schema refuses nothing that the gate accepts. All rules are
-named in the descriptions. For other readers of schemas than a gate: `yaml-language-server`, above all.
+named in the descriptions, with what they find and why. For readers of schemas: `yaml-language-server`, above all.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from webhook.admission import GroupVersionKind
 from webhook.cel.syntax import Call, Const, Expr, Ident, ListExpr, Select
+from webhook.cli.rule import in_general
 from webhook.policy import Path, Policy, Profile, ValidationRule
 
 __all__ = ["SchemaSource", "json_schema"]
@@ -38,18 +39,22 @@ _METADATA: Final[Schema] = {
         "annotations": _TEXTS,
     },
 }
+_NULL: Final[Schema] = {"not": {"type": ["string", "number", "boolean", "object", "array"]}}
 _SIZES: Final = ("Length", "Items", "Properties")
 """A size is of a text, a list or a map; each keyword applies to its own type only."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaSource:
-    """A kind: its schema in the release in force, its rules, and a schema that may have ``texts`` which it lacks."""
+    """A kind: its schema in the release in force, its rules, a schema that may have ``texts`` which it lacks, and the
+    operator and the ``release``: ``LLMKube 0.9.19``.
+    """
 
     gvk: GroupVersionKind
     schema: Schema
     policy: Policy
     texts: Schema
+    release: str
 
 
 def json_schema(kinds: Iterable[SchemaSource], profile: Profile) -> dict[str, Any]:
@@ -57,7 +62,7 @@ def json_schema(kinds: Iterable[SchemaSource], profile: Profile) -> dict[str, An
     named = {f"{kind.gvk.group}.{kind.gvk.version}.{kind.gvk.kind}": kind for kind in kinds}
     return {
         "$schema": _DIALECT,
-        "title": "Modelgate",
+        "title": f"Modelgate: {', '.join(sorted({kind.release for kind in named.values()}))}",
         "type": "object",
         "allOf": [
             {"if": _is(kind.gvk), "then": {"$ref": f"#/definitions/{name}"}} for name, kind in sorted(named.items())
@@ -73,7 +78,7 @@ def _is(gvk: GroupVersionKind) -> Schema:
 
 
 def _of_kind(source: SchemaSource, profile: Profile) -> dict[str, Any]:
-    node = _plain(source.schema, source.texts)
+    node = {"title": f"{source.gvk.kind} of {source.release}", **_plain(source.schema, source.texts)}
     if source.policy.numeric_quantities:
         _allow_fractions(node)
     properties = node.setdefault("properties", {})
@@ -89,7 +94,7 @@ def _of_kind(source: SchemaSource, profile: Profile) -> dict[str, Any]:
                 parent["required"] = [name for name in parent.get("required", ()) if name != key]
     for rule in source.policy.validations:
         severity = "error" if profile in rule.denied_by else "warning"
-        _describe(node, rule.at.keys, f"{rule.code} ({severity}): {' '.join(rule.docs.split())}")
+        _describe(node, rule.at.keys, f"{rule.code} ({severity}): {_reasoned(rule)}")
         if profile in rule.denied_by and (stated := _of_rule(rule)) is not None:
             for place in _nodes(node, rule.at.keys):
                 place.setdefault("allOf", []).append(stated)
@@ -135,13 +140,11 @@ def _type(node: Schema) -> Schema:
 
 
 def _allow_null(node: dict[str, Any]) -> None:
-    """The API server and the gate take null for an absent value."""
-    kinds = node.get("type", [])
-    node["type"] = [*([kinds] if isinstance(kinds, str) else kinds), "null"]
-    if "type" in node and len(node["type"]) == 1:
-        del node["type"]  # of any type
+    """The API server and the gate take null for an absent value. It is none of the values that an editor offers."""
     if "enum" in node:
-        node["enum"] = [*node["enum"], None]
+        node["anyOf"] = [{key: node.pop(key) for key in ("type", "enum") if key in node}, _NULL]
+    elif kinds := node.get("type"):
+        node["type"] = [*([kinds] if isinstance(kinds, str) else kinds), "null"]
 
 
 def _allow_fractions(node: dict[str, Any]) -> None:
@@ -192,6 +195,15 @@ def _describe(node: dict[str, Any], keys: Sequence[str], text: str) -> None:
         place["description"] = "\n\n".join(filter(None, (place.get("description", ""), text)))
 
 
+def _reasoned(rule: ValidationRule) -> str:
+    """What a rule finds, and why it exists."""
+    return " ".join(filter(None, (f"{_finding(rule)}." if _finding(rule) else "", *rule.docs.split())))
+
+
+def _finding(rule: ValidationRule) -> str:
+    return in_general(rule.message, rule.message_expression.source if rule.message_expression else None).rstrip(".")
+
+
 class _Stated(NamedTuple):
     """What a schema says of an expression: the ``schema`` holds where it is true, and ``exact``: nowhere else."""
 
@@ -206,8 +218,7 @@ def _of_rule(rule: ValidationRule) -> Schema | None:
     stated = _stated(rule.rule.program.tree())
     if stated is None:
         return None
-    message = rule.message if rule.message_expression is None else " ".join(rule.docs.split())
-    return {**stated.schema, "errorMessage": f"{rule.code}: {message}"}
+    return {**stated.schema, "errorMessage": f"{rule.code}: {_finding(rule) or ' '.join(rule.docs.split())}"}
 
 
 def _stated(expr: Expr) -> _Stated | None:

@@ -15,7 +15,7 @@ from webhook.admission.errors import Problem
 from webhook.catalog import Deviation
 from webhook.cli import choices
 from webhook.cli.input.before import Earlier, at_commit, earlier
-from webhook.cli.input.change import replaced
+from webhook.cli.input.change import replaced, with_policies
 from webhook.cli.input.definitions import Deciding, deciding, defined
 from webhook.cli.input.flags import excluded, must_have_objects
 from webhook.cli.input.pins import deployed_by, pins_of, roots_of
@@ -99,7 +99,7 @@ def outcomes(options: argparse.Namespace, files: ReadFiles | None = None) -> Out
     loaded = Ruling.of(_strictness(options), options.packs)
     files = files or ReadFiles.read(options, loaded)
     must_have_objects(files.given, options)
-    given, loaded = files.counted(), loaded.by_degrees(degrees_of(files.there))
+    given, loaded = files.counted(), loaded.by_degrees(degrees_of(with_policies(options.instead, files.there)))
     decided, complete = _defining(options, loaded, files)
     trusted = options.commit is None and not options.untrusted
     rulings = Rulings(loaded, complete, files.deployed, trusted=trusted)

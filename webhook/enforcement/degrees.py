@@ -1,7 +1,7 @@
-"""How strict policy rule is for policy object: the policies in force at one moment, indexed by code and place.
+"""How strict each rule is for each object: the policies in force at one moment, indexed by place and code.
 
 The index is made when policies, labels of namespaces or the time change it, so that a review has a few look-ups for
-policy finding, and none without findings. docs/enforcement.md says the order in ten lines.
+a finding, and none without findings. docs/enforcement.md says the order in ten lines.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LABEL: Final = "modelgate.dev/profile"
 
 _STRICT: Final = "strict"
 _NAME: Final = "kubernetes.io/metadata.name"
-"""The label that an API server gives policy namespace."""
+"""The label that an API server gives each namespace."""
 
 _STRICTNESS: Final = {action: -position for position, action in enumerate(Degree)}
 
@@ -46,8 +46,8 @@ class Weighed(NamedTuple):
         return cls(weight, policy)
 
 
-Index = Mapping[str, Mapping[tuple[str, str], Sequence[Weighed]]]
-"""Code or group of codes → namespace and name, "" for any → entries, the greatest first."""
+Index = Mapping[tuple[str, str], Mapping[str, Sequence[Weighed]]]
+"""Namespace and name, "" for any → code or group of codes → entries, the greatest first."""
 
 
 class ObjectPlace(NamedTuple):
@@ -67,14 +67,16 @@ class ObjectPlace(NamedTuple):
     def policy(self, code: str) -> PolicyObject | None:
         """The policy that decides what comes of a finding of a rule; None if the profile does."""
         degrees, namespace, name = self.degrees, self.namespace, self.name
-        places = {(namespace, name), (namespace, ""), ("", name), ("", "")}
+        places = (namespace, name), (namespace, ""), ("", name), ("", "")
+        groups = code, code[:4] + ALL, code[:3] + ALL, code[:2] + ALL, ALL
         weight, policy = _NONE, None
         for index in filter(None, (degrees.anywhere, degrees.labelled(namespace))):
-            for group in (code, code[:4] + ALL, code[:3] + ALL, code[:2] + ALL, ALL):
-                by_place = index.get(group)
-                for place in places if by_place else ():
-                    for entry in by_place.get(place, ()) if by_place else ():  # the greatest first
-                        if entry.weight > weight and self._is_concerned(entry.policy):
+            for by_group in filter(None, map(index.get, places)):  # few places have policies
+                for entries in filter(None, map(by_group.get, groups)):
+                    for entry in entries:  # the greatest first
+                        if entry.weight <= weight:
+                            break
+                        if self._is_concerned(entry.policy):
                             weight, policy = entry
                             break
         return policy
@@ -159,13 +161,13 @@ def _selects(policy: PolicyObject, labels: Labels) -> bool:
 
 
 def _indexed(policies: Iterable[PolicyObject]) -> Index:
-    index = dict[str, dict[tuple[str, str], list[Weighed]]]()
+    index = dict[tuple[str, str], dict[str, list[Weighed]]]()
     for policy in policies:
-        for group in policy.codes:
-            by_place, entry = index.setdefault(group, {}), Weighed.of(policy, group)
-            for place in _places(policy):
-                by_place.setdefault(place, []).append(entry)
-    for entries in (entries for by_place in index.values() for entries in by_place.values()):
+        weighed = [(group, Weighed.of(policy, group)) for group in policy.codes]
+        for by_group in (index.setdefault(place, {}) for place in _places(policy)):
+            for group, entry in weighed:
+                by_group.setdefault(group, []).append(entry)
+    for entries in (entries for by_group in index.values() for entries in by_group.values()):
         entries.sort(key=lambda entry: entry.weight, reverse=True)
     return index
 
@@ -195,4 +197,4 @@ def _written(policy: PolicyObject) -> list[str]:
 
 
 def _names(index: Index) -> set[str]:
-    return {str(entry.policy) for by_place in index.values() for entries in by_place.values() for entry in entries}
+    return {str(entry.policy) for by_group in index.values() for entries in by_group.values() for entry in entries}

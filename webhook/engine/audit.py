@@ -213,7 +213,7 @@ def _chosen(obj: dict[str, Any], known: KnownKind, rules: Ruling, view: ClusterV
     found: dict[str, str] = {}
     for (kind, name), members in CHOICES.items():
         if kind == (known.gvk.group, known.gvk.kind) and name in known.facts:
-            value = known.facts[name].value(obj, view, rules.options.settings)
+            value = known.facts[name].value(obj, view, known.completed(rules.options.settings))
             found |= {f"{name}.{member}": text for member in members if (text := _member(value, member))}
     return found
 

@@ -78,6 +78,9 @@ _PLAIN: Final = re.compile("[a-z][-a-z0-9]{0,39}(?<!-)")
 JUDGED: Final = Judgements()
 """Those of this process."""
 
+_ORIGIN: Final = 128
+"""Steps of a fault whose cause is looked for, in the description and in all that is merged."""
+
 
 class ChildFault(NamedTuple):
     """A fault of a child, at the ``field`` of the object that is its cause, of those that its place ``reads``.
@@ -146,7 +149,8 @@ def child_findings(subject: Subject, of_rules: Findings, rest: bytes) -> Childre
     def is_refusal(fault: ChildFault) -> bool:
         return fault.code not in _NEVER_REFUSED and bool(strictness.denies(fault.code, {Profile.STRICT}))
 
-    return Children(findings_of_faults(_first(faults), is_refusal, lambda: _of_stored(subject)), judge.judged)
+    findings = findings_of_faults(_first(faults), is_refusal, lambda: _of_stored(subject), review.budget)
+    return Children(findings, judge.judged)
 
 
 def _is_empty(subject: Subject) -> bool:
@@ -328,8 +332,10 @@ class _Judge:
         def alone() -> frozenset[tuple[str, str]]:
             return frozenset((_unplaced(error.field), error.body()) for error in judge(self._alone(child)))
 
-        for fault in faults_of([*judge(made)]):
+        budget = self._review.budget
+        for fault in faults_of([*judge(made)], budget):
             error = fault.error
+            budget.spend(_ORIGIN, error.field)
             place = _written(field_keys(error.field))
             origin = child.origin(place, error.bad_value)
             self._errors.add(error.type)
@@ -356,6 +362,7 @@ class _Judge:
         budget, alone = self._review.budget, None
         for field, text in children.pod_warnings(made, budget):
             self._errors.add(WARNED)
+            budget.spend(_ORIGIN, field)
             origin = child.origin(field_keys(field))
             if origin.rest and alone is None:
                 alone = {

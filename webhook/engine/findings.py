@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeVar
 
 from webhook.admission import Cause, Warn, cut_end
+from webhook.ground.budget import Budget
 from webhook.kubernetes import LINE
 
 MAX_FINDINGS: Final = 1000
@@ -15,6 +16,9 @@ MAX_FINDINGS: Final = 1000
 MESSAGE: Final = 1024
 """Characters of a rule's message, which may quote values of the user."""
 
+
+_LINE_STEPS: Final = 32
+"""Steps of a line that is made, in which control characters and credentials are looked for."""
 
 SPARED: Final = " (not refused, because this update does not change it)"
 """The end of what ratcheting spares."""
@@ -74,14 +78,21 @@ _Fault = TypeVar("_Fault", bound=KubernetesFault)
 
 
 def findings_of_faults(
-    faults: Iterable[_Fault], is_refusal: Callable[[_Fault], bool], of_stored: Callable[[], Iterable[_Fault]]
+    faults: Iterable[_Fault],
+    is_refusal: Callable[[_Fault], bool],
+    of_stored: Callable[[], Iterable[_Fault]],
+    budget: Budget,
 ) -> Findings:
     """Findings in lines, :data:`MAX_FINDINGS` of each sort. A refusal that the stored object has as well is a notice.
 
     Other faults are warnings. The faults ``of_stored`` are asked for at the first refusal.
+
+    Raises:
+        SpentError, DeadlineExceeded: from the budget.
     """
     findings, stored = Findings(), None
     for fault in faults:
+        budget.spend(_LINE_STEPS, fault.field)
         if not is_refusal(fault):
             findings.warnings.append(Warn(fault.field, cut_end(fault.text, LINE), fault.code))
             continue

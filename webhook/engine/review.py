@@ -93,7 +93,8 @@ class ObjectReview(NamedTuple):
 
     def scope(self, state: dict[str, Any], old: dict[str, Any] | None) -> PolicyScope:
         """The scope of the policy's expressions over a state of the object and of what is stored."""
-        request, kind, view, settings = self.request, self.kind, self.view, self.options.settings
+        request, kind, view = self.request, self.kind, self.view
+        settings = kind.completed(self.options.settings)
         budget = self.budget
         hidden_facts: set[str] = set()  # set[str]() takes three times as long
 

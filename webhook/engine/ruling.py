@@ -20,7 +20,7 @@ from webhook.schema import CRD
 
 if TYPE_CHECKING:  # the language of native policies takes 80 ms
     from webhook.catalog import Deviation
-    from webhook.enforcement import Degrees, PolicyObject, Vocabulary
+    from webhook.enforcement import Degrees, ObjectPlace, PolicyObject, Vocabulary
     from webhook.engine.context import Offline
     from webhook.engine.policyset import PolicySet
 
@@ -125,17 +125,28 @@ class Ruling:
         kind = self.kind_of(obj)
         if kind is None:
             return Applied("", frozenset())
-        options, metadata = self.options, obj["metadata"]
-        off: set[str] = set()
-        if options.degrees:
-            place = options.degrees.place(kind.api, kind.gvk.kind, metadata.get("namespace", ""), metadata["name"])
-            off = {rule.code for rule in kind.policy.validations if _is_off(place.policy(rule.code))}
+        options, place = self.options, self._place(kind, obj)
+        off = {rule.code for rule in kind.policy.validations if place is not None and _is_off(place.policy(rule.code))}
         codes = frozenset(
             rule.code
             for rule in kind.policy.validations
             if rule.code not in off and not rule.transition and (options.references or not rule.referential)
         )
         return Applied(kind.in_force.operator or kind.api, codes)
+
+    def policy_about(self, obj: Mapping[str, Any], code: str) -> PolicyObject | None:
+        """What decides what comes of a finding of a rule in an object; None if the profile does."""
+        kind = self.kind_of(obj)
+        place = None if kind is None else self._place(kind, obj)
+        return None if place is None else place.policy(code)
+
+    def _place(self, kind: KnownKind, obj: Mapping[str, Any]) -> ObjectPlace | None:
+        """Where an object is for the policies in force; None if there are none."""
+        degrees, metadata = self.options.degrees, obj.get("metadata")
+        if not degrees or not isinstance(metadata, dict):
+            return None
+        namespace, name = (str(metadata.get(key) or "") for key in ("namespace", "name"))
+        return degrees.place(kind.api, kind.gvk.kind, namespace, name)
 
     def because(self, obj: Mapping[str, Any]) -> Mapping[str, str]:
         """Why each rule of the object's kind exists, by code."""

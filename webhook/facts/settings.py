@@ -149,8 +149,9 @@ class Settings:
     and the namespace of the ConfigMap inferenceservice-config.
 
     For AIM: whether a precision may be any of the eight values of the document, with a warning about the four that
-    upstream's definitions refuse, or only the other four; whether to choose a template for a service that names none,
-    as AIM 0.2 and later do; and the namespace of the operator, in which cluster templates look for runtime configs.
+    upstream's definitions refuse, or only the other four; whether to choose a template for a service that names none
+    (None: as the release in force does); and the namespace of the operator, in which cluster templates look for runtime
+    configs.
 
     ``fit``: whether nodes, GPUs and storage are judged. ``nodes``: ``off`` reads nothing of the cluster for that; a
     cluster that is ``elastic`` may add nodes, one that is ``fixed`` does not, and ``auto`` finds out.
@@ -165,12 +166,16 @@ class Settings:
     ome_migration: bool = True
     ome_namespace: Namespace = "ome"
     aim_documented_precision: bool = True
-    aim_auto_selection: bool = False
+    aim_auto_selection: bool | None = None
     aim_namespace: Namespace = "kaiwo-system"
     releases: Releases = ()
     operators: Operators = ()
     fit: bool = True
     nodes: Nodes = "auto"
+
+    @property
+    def chooses_template(self) -> bool:
+        return self.aim_auto_selection is True
 
     def recommends(self, api: str) -> bool:
         """Whether the rules that upstream does not have are on for an API."""

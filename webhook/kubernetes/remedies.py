@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from webhook.golang.json import marshal
+from webhook.ground.budget import Budget
 from webhook.ground.fieldpath import field_keys
 from webhook.kubernetes.shown import cut
 from webhook.schema.fielderror import OMIT, FieldError
@@ -30,6 +31,8 @@ _DETAIL: Final = 120
 """Characters of what is wrong with it."""
 _READ: Final = 1024
 """Characters of a detail in which a pattern is looked for."""
+_STEPS: Final = 32
+"""Steps of an error: its words are looked up, and it becomes a line."""
 
 _PREFIX: Final = re.compile(r"(?:\\.|[^\\.*+?()\[\]{}|])*(?![*+?{|])")
 """The start of a pattern that stands for itself."""
@@ -81,14 +84,21 @@ class Fault(NamedTuple):
     bodies: str
 
 
-def faults_of(errors: Sequence[FieldError]) -> list[Fault]:
-    """One fault for each value. An error that only follows from another one is omitted: `Required value; set image`."""
+def faults_of(errors: Sequence[FieldError], budget: Budget) -> list[Fault]:
+    """One fault for each value. An error that only follows from another one is omitted: `Required value; set image`.
+
+    Raises:
+        SpentError: from the budget.
+    """
     by_value: dict[tuple[object, ...], list[FieldError]] = {}
     for error in errors:
         value = error.bad_value
         identity = (type(value), value) if isinstance(value, str | int | float | None) else (id(value),)
         by_value.setdefault((error.field, error.type, *identity), []).append(error)
-    of_values = [_fault(group) for group in by_value.values()]
+    of_values: list[Fault] = []
+    for group in by_value.values():
+        budget.spend(_STEPS * len(group), group[0].field)
+        of_values.append(_fault(group))
     return [fault for fault in of_values if fault.text] or [Fault(error, error.body(), "") for error in errors[:1]]
 
 

@@ -23,6 +23,7 @@ MEANT: Final = re.compile(r"unknown field; (?:did you mean|its name is now) (?P<
 
 _VERSION: Final = re.compile(r"^no matches for kind .*: use (?P<version>v\w+)$")
 _SUPPORTED: Final = re.compile(r'supported values: (?P<values>".*")$')
+_AMOUNT: Final = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[kmgt])i?b?\s*", re.IGNORECASE)
 _LIKENESS: Final = 0.87
 """``fomat`` is ``format`` (0.91), but ``modelRef`` need not be ``model`` (0.77)."""
 _ROUNDS: Final = 8
@@ -64,6 +65,11 @@ class Repair:
         """The wanted edits of an object that help, each by itself."""
         return (edit for edit, _, _ in self._helpful(number, wanted))
 
+    def judged(self, number: int, edit: Edit) -> ReviewedManifest | None:
+        """The review of an object after an edit; None if the file would have other objects."""
+        changed = self._documents(self.text[: edit.start] + edit.text + self.text[edit.end :])
+        return self._review(changed[number]) if len(changed) == len(self.reviews) else None
+
     def _repair(self, number: int) -> bool:
         """Make the first edit of an object that helps; return whether there is one."""
         for edit, text, changed in self._helpful(number):
@@ -90,6 +96,13 @@ class Repair:
         objects = [document for document in scan.documents if {"apiVersion", "kind"} <= document.value.keys()]
         places = {(review.document.line, review.document.value.get("kind")) for review in self.reviews}
         return [document for document in objects if (document.line, document.value["kind"]) in places]
+
+
+def amount_meant(text: str) -> str:
+    """The quantity that ``16GB`` or ``16 gb`` may mean, ``16Gi``; "" if there is none. It is more."""
+    amount = _AMOUNT.fullmatch(text)
+    meant = f"{amount['number']}{amount['unit'].upper()}i" if amount else ""
+    return "" if meant == text else meant
 
 
 def _helps(edit: Edit, before: ReviewedManifest, after: ReviewedManifest) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from webhook.admission import Default, patch
@@ -15,11 +15,13 @@ from webhook.facts import EXPLANATIONS, Table
 from webhook.facts.settings import Settings
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.library.apiserver import kind_of, placed
-from webhook.library.review import ReviewedManifest
+from webhook.library.review import Key, ReviewedManifest, key_of
 from webhook.library.rulings import JudgedAs
 from webhook.manifests.documents import Document
 
 Keys = tuple[str | int, ...]
+RefusalOf = Callable[[Key], str]
+"""Why an object is itself refused; "" if it is not, or not judged."""
 
 _HEAD: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 _SCHEMA: Final = "default of the CRD's schema"
@@ -97,9 +99,31 @@ class Explanation:
     judged_as: JudgedAs | None = None
 
 
-def explained(outcome: ReviewedManifest, view: ClusterView, settings: Settings, catalog: Catalog) -> Explanation:
-    tables, origins = tuple(_tables(outcome, view, settings, catalog)), tuple(_origins(outcome))
-    return Explanation(outcome.title, tables, origins, outcome.judged_as)
+def explained(
+    outcome: ReviewedManifest,
+    view: ClusterView,
+    settings: Settings,
+    catalog: Catalog,
+    refusal_of: RefusalOf = lambda _: "",
+) -> Explanation:
+    """The explanation of an object. Candidates of a choice are also said to be refused where ``refusal_of`` says so."""
+    tables = tuple(_with_refusals(table, outcome, refusal_of) for table in _tables(outcome, view, settings, catalog))
+    return Explanation(outcome.title, tables, tuple(_origins(outcome)), outcome.judged_as)
+
+
+def _with_refusals(table: Table, outcome: ReviewedManifest, refusal_of: RefusalOf) -> Table:
+    """The table of a choice. An operator would choose a candidate of the files that a cluster does not store."""
+    if not table.of:
+        return table
+    group, _, namespace, _ = key_of(placed(outcome.document.value, None))
+
+    def row_of(row: tuple[str, ...]) -> tuple[str, ...]:
+        rank, name, kind, score, reason = row
+        refusals = (refusal_of((group, kind, where, name)) for where in ("", namespace) if rank != "-")
+        refusal = next(filter(None, refusals), "")
+        return (rank, name, kind, score, ", but ".join(filter(None, (reason, refusal and f"refused: {refusal}"))))
+
+    return replace(table, rows=tuple(map(row_of, table.rows)))
 
 
 def _tables(outcome: ReviewedManifest, view: ClusterView, settings: Settings, catalog: Catalog) -> Iterator[Table]:
@@ -108,9 +132,10 @@ def _tables(outcome: ReviewedManifest, view: ClusterView, settings: Settings, ca
     explain = EXPLANATIONS.get(Kind(gvk.group, gvk.kind))
     if not isinstance(outcome.document.value.get("metadata"), dict):
         return
+    kind = catalog.find(gvk)
     if explain is not None:
-        yield from explain(placed(value, None), view, settings)
-    if (kind := catalog.find(gvk)) is not None:
+        yield from explain(placed(value, None), view, settings if kind is None else kind.completed(settings))
+    if kind is not None:
         yield from fit_tables(kind, placed(outcome.mutation.object or value, kind), view, settings)
 
 

@@ -184,7 +184,8 @@ class Rulings:
             settings = with_operator(settings, pack, pin.settings)
             release, fault = self._release(api, pack, pin)
             in_force |= {api: release} if release else {}
-            faults[api] = [Problem(pin.places[0], "", fault)] if fault else []
+            several = (f"the setting {api}.{name} is left out: {_some(pin.places)} differ" for name in pin.disputed)
+            faults[api] = [Problem(pin.places[0], "", text) for text in (fault, *several) if text]
         key = (tuple(in_force.items()), settings)
         if key not in self._numbers and len(self._numbers) >= _MOST:
             fault = f"not used: the files before it pin {_MOST} combinations of releases and settings already"

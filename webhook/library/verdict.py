@@ -84,6 +84,11 @@ class Verdict:
         return tuple(each for each in self.findings if each.severity is Severity.ERROR)
 
     @property
+    def refusal(self) -> str:
+        """The code and the text of the first error; "" without one."""
+        return next((f"{error.code} {error.text}" for error in self.errors), "")
+
+    @property
     def warnings(self) -> tuple[Finding, ...]:
         return tuple(each for each in self.findings if each.severity is Severity.WARNING)
 

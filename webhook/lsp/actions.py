@@ -8,7 +8,7 @@ from typing import Final
 
 from lsprotocol import types
 
-from webhook.library.edits import Edit, Repair
+from webhook.library.edits import Edit, Repair, amount_meant
 from webhook.library.findings import Finding, Severity
 from webhook.library.verdict import Verdict
 from webhook.lsp.diagnostics import diagnostic
@@ -39,7 +39,8 @@ def actions(
     offered = list[types.CodeAction]()
     if _wants(only, types.CodeActionKind.QuickFix.value):
         offered += _repairs(uri, source, workspace, lines, range(start, end + 1))
-        for verdict in workspace.verdicts(source)[: len(file.documents)]:
+        for number, verdict in enumerate(workspace.verdicts(source)[: len(file.documents)]):
+            offered += _amounts(uri, source, number, workspace, lines, range(start, end + 1))
             offered += _at_warnings(uri, verdict, workspace, lines, range(start, end + 1))
     if _wants(only, EXPLAIN):
         offered += showing_actions(uri, source, workspace, range(start, end + 1))
@@ -93,6 +94,26 @@ def _all_repairs(uri: str, source: str, workspace: Workspace, lines: TextLines) 
         yield types.CodeAction("Repair all that is unambiguous", FIX_ALL, edit=edit)
 
 
+def _amounts(
+    uri: str, source: str, number: int, workspace: Workspace, lines: TextLines, rows: range
+) -> Iterator[types.CodeAction]:
+    """To take ``16Gi`` for ``16GB``, where nothing more is said of the field then."""
+    verdict = workspace.verdicts(source)[number]
+    near = {finding.field: finding for finding in reversed(verdict.findings) if finding.place.line - 1 in rows}
+    for finding in near.values():
+        spot = verdict.document.written(finding.field) if verdict.document.is_yaml else None
+        meant = amount_meant(spot.text) if spot is not None and spot.is_scalar else ""
+        if spot is None or not meant:
+            continue
+        start, end = lines.yaml_offset(spot.line, spot.column), lines.yaml_offset(spot.end_line, spot.end_column)
+        quote = "" if spot.plain else lines.text[start]
+        edit = Edit(start, end, f"{quote}{meant}{quote}", finding.field)
+        judged = _repair(source, workspace).judged(number, edit)
+        if judged is not None and all(after.field != finding.field for after in Verdict.of(judged).findings):
+            change = types.TextEdit(lines.span(start, end), edit.text)
+            yield _at_finding(uri, finding, workspace, lines, f"Replace by {meant}", change)
+
+
 def _at_warnings(
     uri: str, verdict: Verdict, workspace: Workspace, lines: TextLines, rows: range
 ) -> Iterator[types.CodeAction]:
@@ -131,11 +152,11 @@ def _at_finding(
 
 
 def _comment(finding: Finding, lines: TextLines) -> types.TextEdit:
-    """A comment above the line of a finding."""
+    """A comment above the line of a finding, with room for the reason."""
     start, end = lines.line(finding.place.line - 1)
     text = lines.text[start:end]
     indent = text[: len(text) - len(text.lstrip())]
-    return types.TextEdit(lines.span(start, start), f"{indent}# modelgate: ignore {finding.code}\n")
+    return types.TextEdit(lines.span(start, start), f"{indent}# modelgate: ignore {finding.code} because \n")
 
 
 def _annotation(code: str, document: Document, lines: TextLines) -> types.TextEdit | None:

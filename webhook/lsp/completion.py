@@ -145,14 +145,16 @@ def _items_of_keys(
             detail=f"{type_of(node)}{', required' if name in first else ''}",
             documentation=types.MarkupContent(types.MarkupKind.Markdown, "\n\n".join(described(node))),
             sort_text=f"{name not in first:d}{name}",
-            text_edit=types.TextEdit(span, f"{name}:{_after(node, outline.column)}"),
+            text_edit=types.TextEdit(span, f"{name}:{_after(node, outline)}"),
         )
         for name, node in fields.items()
         if name not in outline.siblings
     ]
 
 
-def _after(node: Mapping[str, Any], column: int) -> str:
+def _after(node: Mapping[str, Any], outline: Outline) -> str:
     """What comes behind a key: the line of its first field, or room for a value."""
-    below = f"\n{' ' * (column + 2)}"
+    if outline.is_flow:
+        return " "
+    below = f"\n{' ' * (outline.column + 2)}"
     return below if node.get("type") == "object" else f"{below}- " if node.get("type") == "array" else " "

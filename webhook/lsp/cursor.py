@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from webhook.lsp.flow import flow_at
 from webhook.manifests.documents import Document
 from webhook.manifests.places import Spot
 
@@ -81,7 +82,7 @@ def schema_keys(path: Sequence[str | int]) -> list[str]:
 class Outline:
     """What is being written: the ``word`` before the position, as the value of the field at ``path``, or as a key of
     the object there. ``head`` is what the document has as apiVersion and kind; ``siblings`` are the keys that the
-    object has. ``column`` is that of the key.
+    object has. ``column`` is that of the key. ``is_flow``: the object is in braces.
     """
 
     path: list[str]
@@ -91,6 +92,7 @@ class Outline:
     head: dict[str, str] = field(default_factory=dict)
     siblings: set[str] = field(default_factory=set)
     is_quoted: bool = False
+    is_flow: bool = False
 
 
 class _Line(NamedTuple):
@@ -103,14 +105,12 @@ class _Line(NamedTuple):
 
 
 def outline_at(lines: Sequence[str], row: int, column: int) -> Outline | None:
-    """What is being written at a place of a text, whose other lines may be of any quality; None in a comment or in
-    brackets.
-    """
+    """What is being written at a place of a text, whose other lines may be of any quality; None in a comment."""
     before = lines[row][:column]
     value, key = _NEW_VALUE.match(before), _NEW_KEY.match(before)
     match = value or key
     if match is None:
-        return None
+        return _in_brackets(lines, row, column)
     begin = len(match["lead"])
     outline = Outline([], match["word"], value is not None, begin)
     if value is not None:
@@ -120,6 +120,16 @@ def outline_at(lines: Sequence[str], row: int, column: int) -> Outline | None:
     _climb(outline, lines, first, row, _dashes(match["lead"]))
     _look_down(outline, lines, row, end)
     return outline
+
+
+def _in_brackets(lines: Sequence[str], row: int, column: int) -> Outline | None:
+    """What is being written inside of a value in braces or brackets, which begins at a line above or at this one."""
+    flow = flow_at(lines, row, column)
+    outline = outline_at(lines, *flow.opening) if flow else None
+    if flow is None or outline is None:
+        return None
+    path = [*outline.path, *flow.path]
+    return Outline(path, flow.word, flow.is_value, 0, outline.head, flow.siblings, flow.is_quoted, is_flow=True)
 
 
 def _bounds(lines: Sequence[str], row: int) -> tuple[int, int]:

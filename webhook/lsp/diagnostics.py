@@ -9,6 +9,7 @@ from typing import Final
 from lsprotocol import types
 
 from webhook.admission.errors import Problem
+from webhook.library.apiserver import kind_of
 from webhook.library.findings import Finding, Severity
 from webhook.library.verdict import Verdict
 from webhook.lsp.texts import Shift, TextLines
@@ -37,6 +38,7 @@ def diagnostics(source: str, workspace: Workspace, lines: TextLines) -> list[typ
         listed.append(_unjudged(f"all objects of this file but the first {MOST}"))
     for verdict in workspace.verdicts(source):
         shift = shift_of(verdict, file)
+        listed += _of_unchecked(verdict, workspace, lines, shift)
         listed += [diagnostic(finding, workspace, lines, shift) for finding in verdict.findings]
     return listed[:_MOST]
 
@@ -68,8 +70,21 @@ def diagnostic(
 def _unjudged(what: str) -> types.Diagnostic:
     """A remark that something is not judged, as `modelgate check` does."""
     start = types.Range(types.Position(0, 0), types.Position(0, 0))
-    message = f"not judged here: {what}; `modelgate check` judges them"
-    return types.Diagnostic(start, message, types.DiagnosticSeverity.Information, code="note", source=SOURCE)
+    return _note(start, f"not judged here: {what}; `modelgate check` judges them")
+
+
+def _note(where: types.Range, message: str) -> types.Diagnostic:
+    return types.Diagnostic(where, message, types.DiagnosticSeverity.Information, code="note", source=SOURCE)
+
+
+def _of_unchecked(
+    verdict: Verdict, workspace: Workspace, lines: TextLines, shift: Shift | None
+) -> Iterator[types.Diagnostic]:
+    """Why an object of an API with rules is not judged, such as one of another version, in the words of `check`."""
+    document = verdict.document
+    group = kind_of(document.value).group
+    if not verdict.checked and any(gvk.group == group for gvk in workspace.ruling(document).catalog.kinds):
+        yield _note(lines.place(place_now(document.place("apiVersion"), shift)), f"not checked: {verdict.note}")
 
 
 def _of_problems(file: ManifestFile, lines: TextLines) -> Iterator[types.Diagnostic]:

@@ -10,7 +10,6 @@ from webhook.admission import one_line
 from webhook.catalog import KnownKind
 from webhook.facts import Table
 from webhook.ground.fieldpath import field_keys, field_path
-from webhook.library.explained import explained
 from webhook.library.verdict import Verdict
 from webhook.lsp.cursor import Cursor, schema_keys
 from webhook.lsp.workspace import Workspace
@@ -40,9 +39,7 @@ def _of_object(verdict: Verdict, index: int, source: str, workspace: Workspace) 
     """What the object is judged by, and what is chosen for it among others."""
     as_of = f", judged as of {verdict.judged_as}" if verdict.judged_as else ""
     yield f"**{_plain(verdict.title)}**{_plain(as_of)}: {verdict.result}"
-    review, document = workspace.reviews(source)[index], verdict.document
-    ruling = workspace.ruling(document)
-    for table in explained(review, workspace.view(document), ruling.options.settings, ruling.catalog).tables:
+    for table in workspace.explained(workspace.reviews(source)[index]).tables:
         yield _table(table)
 
 

@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 
 from lsprotocol import types
 
-from webhook.library.explained import explained
 from webhook.lsp.workspace import Workspace
 
 __all__ = ["CHILDREN", "EXPLAIN", "Shelf", "ShownFile", "showing_actions", "shown"]
@@ -72,7 +71,5 @@ def shown(command: str, source: str, index: int, workspace: Workspace, shelf: Sh
     stem = _STRANGE.sub("-", review.title)[:80]
     if command == CHILDREN:
         return ShownFile(shelf.put(f"{stem}.children.yaml", workspace.desk.children(review)), is_page=False)
-    ruling = workspace.ruling(review.document)
-    view = workspace.view(review.document)
-    explanation = explained(review, view, ruling.options.settings, ruling.catalog)
-    return ShownFile(shelf.put(f"{stem}.html", workspace.desk.explanation(review, explanation)), is_page=True)
+    page = workspace.desk.explanation(review, workspace.explained(review))
+    return ShownFile(shelf.put(f"{stem}.html", page), is_page=True)

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from webhook.admission.errors import Problem
 from webhook.catalog import KnownKind
-from webhook.cluster import ClusterView
+from webhook.cluster import ClusterView, Kind
 from webhook.engine import Ruling
 from webhook.library.apiserver import kind_of, placed
-from webhook.library.explained import Explanation
+from webhook.library.explained import Explanation, explained
 from webhook.library.findings import Finding
 from webhook.library.judge import Judge, Nearby, Surroundings, native, native_policies
 from webhook.library.review import Key, ReviewedManifest, Stored, in_cluster, key_of
@@ -194,6 +194,19 @@ class Workspace:
         """What is said of a file's objects, in the order of :meth:`reviews`."""
         self.reviews(source)
         return self._reviewed[source].verdicts
+
+    def refusal_of(self, key: Key) -> str:
+        """Why an object of the files is refused: its first error; "" if it is not."""
+        group, kind, *name = key
+        sources = self.objects.sources(Kind(group, kind), (name[0], name[1]))
+        verdicts = (verdict for source in sources for verdict in self.verdicts(source))
+        same = (verdict for verdict in verdicts if key_of(self.stored(verdict.document)) == key)
+        return next((verdict.refusal for verdict in same), "")
+
+    def explained(self, review: ReviewedManifest) -> Explanation:
+        """What is chosen for an object, and where its fields come from."""
+        ruling, view = self.ruling(review.document), self.view(review.document)
+        return explained(review, view, ruling.options.settings, ruling.catalog, self.refusal_of)
 
     def because(self, document: Document) -> Mapping[str, str]:
         """Why each rule of the object's kind exists, by code."""

@@ -269,7 +269,7 @@ class _Composer:
         done = self._open.pop()
         self._top = self._open[-1]
         if done.spot is not None:
-            done.spot.end = event.end_mark
+            done.spot.end_with(event)
         anchor = done.start.anchor
         if anchor is not None and self._anchors[anchor].value is done.value:  # otherwise another has its name by now
             nodes, size = self._nodes - done.nodes, self._size - done.size

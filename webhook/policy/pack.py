@@ -84,6 +84,7 @@ def _path(text: str) -> str:
 Value = Annotated[str, TextSchema(least=1, check=_path)]
 Argument = Annotated[str, TextSchema(r"^--?[A-Za-z0-9][A-Za-z0-9_.-]*$", most=100)]
 Variable = Annotated[str, TextSchema(r"^[A-Za-z_][A-Za-z0-9_]*$", most=100)]
+Releases = Annotated[str, TextSchema(strip=True, check=_range)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,24 +92,32 @@ class Setting:
     """A setting of the operator, which rules read as ``facts.operator.<name>``.
 
     ``default`` is what the operator does where nothing is given; without it, the value is then not known, and rules ask
-    ``has(facts.operator.<name>)``. ``operator`` are the releases that have it: in others the default counts. ``values``
-    are its paths in the values of the Helm chart, ``arguments`` the flags and ``environment`` the variables of the
-    operator's container.
+    ``has(facts.operator.<name>)``. ``releases``: range → what the operator does in these releases instead.
+    ``operator`` are the releases that have the setting: in others what is given does not count. ``values`` are its
+    paths in the values of the Helm chart, ``arguments`` the flags and ``environment`` the variables of the operator's
+    container.
     """
 
     __pydantic_config__ = NO_OTHERS
     type: Literal["boolean", "integer", "string", "strings", "quantity"]
     docs: Annotated[str, TextSchema(least=1, strip=True)]
     default: Any = None
-    operator: Annotated[str, TextSchema(strip=True, check=_range)] | None = None
+    releases: dict[Releases, Any] = field(default_factory=dict)
+    operator: Releases | None = None
     values: list[Value] = field(default_factory=list)
     arguments: list[Argument] = field(default_factory=list)
     environment: list[Variable] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         read, wanted, _ = _TYPES[self.type]
-        if self.default is not None and read(self.default) != self.default:
-            raise ValueError(f"default: {str(self.default)[:60]!r} is not {wanted}")
+        stated = [] if self.default is None else [("default", self.default)]
+        for name, value in (*stated, *((f"releases: {text}", value) for text, value in self.releases.items())):
+            if read(value) != value:
+                raise ValueError(f"{name}: {str(value)[:60]!r} is not {wanted}")
+
+    def unset(self, holds: Callable[[str], bool]) -> Any:
+        """What counts where nothing is given, in a release of which ranges hold; None if it is not known."""
+        return next((value for text, value in self.releases.items() if holds(text)), self.default)
 
     def value(self, given: object) -> Any:
         """A value as JSON, from a document or from the text of a flag or variable.
@@ -138,14 +147,15 @@ Group = Annotated[str, TextSchema(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", most=253)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
     """``operator``: its name in texts. ``documented``: the release that rules without a range and the definitions in
-    ``crds`` describe; an API without it knows no releases. ``codes``: the two letters with which its codes begin; no
-    other pack may have them. ``facts``: the facts of Modelgate that its rules read, which are those of an API.
-    ``groups``: the groups of its kinds. ``served``: group → the kinds of the operator that have no rules, of any
-    release. ``successors``: a group of such kinds → the one that it replaces. ``images``: what the images of the
-    operator are called that writes the status of its kinds. ``charts``: its Helm charts; ``appVersions``: version of a
-    chart → release, where they differ; ``tags``: where the values of a chart name the tag of the operator's image.
-    ``repositories``: how the addresses of its repositories end. ``retired``: codes of rules that are gone;
-    ``moved``: of those that are gone the code that says the same now, of what the operator makes.
+    ``crds`` describe; an API without it knows no releases. ``described``: the release of which ranges hold where
+    nothing says which one runs, if rules describe the operator of another one than the definitions. ``codes``: the two
+    letters with which its codes begin; no other pack may have them. ``facts``: the facts of Modelgate that its rules
+    read, which are those of an API. ``groups``: the groups of its kinds. ``served``: group → the kinds of the operator
+    that have no rules, of any release. ``successors``: a group of such kinds → the one that it replaces. ``images``:
+    what the images of the operator are called that writes the status of its kinds. ``charts``: its Helm charts;
+    ``appVersions``: version of a chart → release, where they differ; ``tags``: where the values of a chart name the tag
+    of the operator's image. ``repositories``: how the addresses of its repositories end. ``retired``: codes of rules
+    that are gone; ``moved``: of those that are gone the code that says the same now, of what the operator makes.
     ``settings``: those of the operator that its rules read, by name. ``shapes``: field of other releases → the field of
     the documented one that it replaces: an object with it is judged as of those where nothing says which one runs.
     """
@@ -153,6 +163,7 @@ class Spec:
     __pydantic_config__ = NO_OTHERS
     operator: Name
     documented: Release | None = None
+    described: Release | None = None
     codes: list[Annotated[str, TextSchema(r"^[A-Z]{2}$")]] = field(default_factory=list)
     facts: str = ""
     groups: list[Group] = field(default_factory=list)

@@ -76,7 +76,7 @@ def controllers(settings: Settings) -> list[Controller]:
 
 def project(service: dict[str, Any], observed: Observed, settings: Settings) -> Projection:
     """Status and children of a service that has passed the gate."""
-    resolved = resolve_service(service, observed.view, choose=settings.aim_auto_selection)
+    resolved = resolve_service(service, observed.view, choose=settings.chooses_template)
     route = _route(service, resolved, observed)
     runs = child_of(service, observed.view, kinds.INFERENCE_SERVICES, predictor_of(service))
     state = _unresolved(service, resolved, observed) or _running(runs, resolved, route, observed)
@@ -267,7 +267,7 @@ def _derived(
     wanted, found = resolved.template.spec, resolved.template.template
     if wanted is None or (found is not None and same(found.spec, wanted)):
         return
-    if found is not None and rivals(service, observed.view, resolved.template, choose=settings.aim_auto_selection):
+    if found is not None and rivals(service, observed.view, resolved.template, choose=settings.chooses_template):
         return
     metadata = {
         "name": resolved.template.name,

@@ -40,6 +40,7 @@ cluster, two objects are created as a dry run; nothing is stored. Of rendered ma
   modelgate doctor                                  the cluster of $KUBECONFIG
   helm template modelgate chart/ | modelgate doctor -
 """
+_TRIALS: Final = "canary-"
 _OLDEST: Final = (1, 34)
 """Kubernetes; as kubeVersion of the chart."""
 
@@ -86,9 +87,9 @@ def _of_cluster(options: argparse.Namespace, loaded: Catalog) -> Snapshot | None
 
 
 def examined(snapshot: Snapshot, loaded: Catalog, namespace: str | None = None) -> Iterator[Finding]:
-    """All findings, errors first, and causes before what follows from them."""
+    """All findings, errors first, and causes before what follows from them: what dry runs show comes last."""
     found = list(dict.fromkeys(_all(snapshot, loaded, namespace)))
-    yield from sorted(found, key=lambda each: each.severity is not ERROR)
+    yield from sorted(found, key=lambda each: (each.code.startswith(_TRIALS), each.severity is not ERROR))
 
 
 def _all(snapshot: Snapshot, loaded: Catalog, namespace: str | None) -> Iterator[Finding]:
@@ -101,8 +102,9 @@ def _all(snapshot: Snapshot, loaded: Catalog, namespace: str | None) -> Iterator
     installations = Installation.all_of(snapshot, namespace)
     if snapshot.cluster is None:
         yield from _twice(snapshot)
-    yield from configurations.check_leftovers(snapshot, Installation.all_of(snapshot, None))
-    if not installations:
+    left = [*configurations.check_leftovers(snapshot, Installation.all_of(snapshot, None))]
+    yield from left
+    if not installations and not any(fault.code == "gate-missing" for fault in left):
         where = f"namespace {namespace}" if namespace else "any namespace"
         yield finding("gate-missing", where, "no Deployment of the gate is found")
     for installation in installations:

@@ -261,7 +261,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "pods-refused": Check(
         ERROR,
         "Pods of the gate that end cannot be replaced.",
-        "Repair what answers that webhook, or let it fail open until then.",
+        "Repair what answers that webhook, or let it fail open until then. Raise a quota that is used up.",
     ),
     "object-twice": Check(
         ERROR,

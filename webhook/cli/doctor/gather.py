@@ -10,7 +10,7 @@ from typing import Any, Final
 import urllib3
 
 from webhook.catalog import Catalog, definition_names
-from webhook.cli.doctor.snapshot import Object, Snapshot, is_ours
+from webhook.cli.doctor.snapshot import WEBHOOKS, Object, Snapshot, called, is_ours
 from webhook.cluster import JSON, METADATA_ONLY, ApiError, APIResource, Reader, content_of
 from webhook.manifests.documents import parse, read
 
@@ -27,6 +27,7 @@ _LISTS: Final = (
 _INSIDE: Final = (
     ("/api/v1", "services", "Service"),
     ("/api/v1", "pods", "Pod"),
+    ("/api/v1", "serviceaccounts", "ServiceAccount"),
     ("/apis/rbac.authorization.k8s.io/v1", "roles", "Role"),
     ("/apis/rbac.authorization.k8s.io/v1", "rolebindings", "RoleBinding"),
     ("/apis/networking.k8s.io/v1", "networkpolicies", "NetworkPolicy"),
@@ -100,11 +101,18 @@ def from_cluster(client: Any, catalog: Catalog, namespace: str | None, *, read_o
         templates = [f"{gate['metadata']['name']}-webhooks" for gate in gates if gate["metadata"]["namespace"] == space]
         objects += _got(live, f"/api/v1/namespaces/{space}/configmaps", templates, unread)
         if not read_only:
-            objects += _listed(
-                live, f"/api/v1/namespaces/{space}", _HELM, "Secret", unread, METADATA_ONLY.format("List")
-            )
             objects += _got(live, f"/api/v1/namespaces/{space}/secrets", sorted(_secrets(gates, space)), unread)
+    recorded = set() if read_only else spaces | _left_spaces(objects)
+    for space in sorted(recorded & {namespace} if namespace else recorded):
+        root = f"/api/v1/namespaces/{space}"
+        objects += _listed(live, root, _HELM, "Secret", unread, METADATA_ONLY.format("List"))
     return Snapshot(objects, datetime.now(UTC), live, str(version), tuple(unread), read_only=read_only)
+
+
+def _left_spaces(objects: Sequence[Object]) -> set[str]:
+    """The namespaces of what the configurations of the chart call, whose gate may be gone."""
+    configurations = [obj for obj in objects if obj["kind"] in WEBHOOKS and is_ours(obj)]
+    return {namespace for configuration in configurations for namespace, _ in called(configuration)}
 
 
 def _listed(live: Live, root: str, plural: str, kind: str, unread: list[str], accept: str = JSON) -> Iterator[Object]:

@@ -130,17 +130,13 @@ class Installation:
         is_usable = isinstance(hooks, list) and all(isinstance(hook, dict) and "name" in hook for hook in hooks)
         return wanted if is_usable else None
 
-    def upgrade(self) -> str:
-        """The command that gives the chart all its fields back; CHART stands for the chart."""
-        flags = "--reset-then-reuse-values --force-conflicts"
-        return f"helm upgrade {self.instance} CHART --namespace={self.namespace} {flags}"
+    def upgrade(self, *values: str) -> str:
+        """As :func:`upgrade`, of this release."""
+        return upgrade(self.instance, self.namespace, *values)
 
     def records(self) -> list[dict[str, str]]:
-        """Helm's records of the release: the labels version and status of each."""
-        secrets = self.snapshot.of("Secret", namespace=self.namespace)
-        labels = [dict(secret["metadata"].get("labels") or {}) for secret in secrets]
-        own = [record for record in labels if record.get("owner") == "helm" and record.get("name") == self.instance]
-        return [record for record in own if record.get("version", "").isdecimal() and "status" in record]
+        """Helm's records of this release."""
+        return records(self.snapshot, self.instance, self.namespace)
 
     def put_back(self) -> str:
         """What `modelgate certs` puts back: deleted, changed or off."""
@@ -190,6 +186,12 @@ class Installation:
         mine = [each for each in found if wanted.items() <= (each["metadata"].get("labels") or {}).items()]
         return [each for each in mine if "deletionTimestamp" not in each["metadata"]]
 
+    def reconciler_account(self) -> Object | None:
+        """The ServiceAccount that the release has for a reconciler; None if it has none."""
+        accounts = self.snapshot.of("ServiceAccount", namespace=self.namespace)
+        mine = (each for each in accounts if _release(each) == _release(self.gate))
+        return next((each for each in mine if _label(each, COMPONENT) == "reconciler"), None)
+
     def accounts(self) -> dict[str, str]:
         """Component or "view" → the name of its ServiceAccount."""
         found = {"gate": self.gate["spec"]["template"]["spec"].get("serviceAccountName", "default")}
@@ -197,6 +199,20 @@ class Installation:
             found["reconciler"] = self.reconciler["spec"]["template"]["spec"].get("serviceAccountName", "default")
         view = [each.rpartition("/")[2] for each in self.certs() if each.startswith("--account=")]
         return found | ({"view": view[0]} if view else {})
+
+
+def upgrade(release: str, namespace: str, *values: str) -> str:
+    """The command that gives the chart all its fields back, by these values; CHART stands for the chart."""
+    flags = " ".join(["--reset-then-reuse-values", "--force-conflicts", *(f"--set={value}" for value in values)])
+    return f"helm upgrade {release} CHART --namespace={namespace} {flags}"
+
+
+def records(snapshot: Snapshot, release: str, namespace: str) -> list[dict[str, str]]:
+    """Helm's records of a release, the oldest first: the labels version and status of each."""
+    labels = [dict(secret["metadata"].get("labels") or {}) for secret in snapshot.of("Secret", namespace=namespace)]
+    own = [record for record in labels if record.get("owner") == "helm" and record.get("name") == release]
+    whole = [record for record in own if record.get("version", "").isdecimal() and "status" in record]
+    return sorted(whole, key=lambda record: int(record["version"]))
 
 
 def called(configuration: Object) -> set[tuple[str, str]]:

@@ -6,19 +6,22 @@ import argparse
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from webhook.admission.errors import Problem, SettingsError
+from webhook.admission import GroupVersionKind
+from webhook.admission.errors import CatalogError, Problem, SettingsError
 from webhook.catalog import UNKNOWN, Catalog, api_folders
 from webhook.cli import choices
 from webhook.cli.input.definitions import defined
 from webhook.cli.shell.parser import Flags, nearest
-from webhook.library.apiserver import is_definition, read_definitions
+from webhook.library.apiserver import is_definition, kind_of, read_definitions
+from webhook.library.judge import is_policy
 from webhook.library.rulings import JudgedAs
 from webhook.manifests.documents import Document
+from webhook.manifests.folders import read_all
 from webhook.policy import Profile
 
-__all__ = ["Instead", "WhatIf", "add_what_if", "must_fit", "replaced"]
+__all__ = ["Instead", "WhatIf", "add_what_if", "must_fit", "replaced", "with_policies"]
 
 FORMATS: Final = ("text", "json", "github", "markdown", "html")
 """The formats of a difference; a table is text, too."""
@@ -29,6 +32,7 @@ _WORDS: Final = {
     "profile": f"profile={'|'.join(Profile)}",
     "policies": "policies=DIR",
     "crds": "crds=FILE",
+    "enforcement": "enforcement=PATH",
 }
 """What can be changed, each with how it is written."""
 
@@ -71,9 +75,10 @@ def must_fit(options: argparse.Namespace) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """What is to be different: releases by API, the profile, folders of rules, and definitions.
+    """What is to be different: releases by API, the profile, folders of rules, definitions, and how strict rules are.
 
-    A folder takes the place of the given ones with the same APIs, and a definition that of all others of its kind.
+    A folder takes the place of the given ones with the same APIs, a definition that of all others of its kind, and an
+    Enforcement or PolicyException that of the one of its name.
     The definitions of an API whose release is named are those that Modelgate has for that release.
     """
 
@@ -81,6 +86,7 @@ class WhatIf:
     profiles: tuple[str, ...] = ()
     packs: tuple[Path, ...] = ()
     crds: tuple[Path, ...] = ()
+    enforcement: tuple[Path, ...] = ()
 
     @classmethod
     def of(cls, words: Iterable[str]) -> WhatIf:
@@ -95,13 +101,13 @@ class WhatIf:
         pairs = [each.partition("=")[::2] for each in values["release"]]
         changed = [f"the release of {api[:60]}" for api, _ in pairs]
         changed += ["the profile" for _ in values["profile"]]
-        changed += [f"{name}={value[:200]}" for name in ("policies", "crds") for value in values[name]]
+        files = ("policies", "crds", "enforcement")
+        changed += [f"{name}={value[:200]}" for name in files for value in values[name]]
         twice = sorted({text for text in changed if changed.count(text) > 1})
         problems += [Problem(_FLAG, "", f"{text} is changed twice: give one change of it") for text in twice]
         if problems:
             raise SettingsError(problems)
-        packs, crds = (tuple(map(Path, values[name])) for name in ("policies", "crds"))
-        return cls(tuple(pairs), tuple(values["profile"]), packs, crds)
+        return cls(tuple(pairs), tuple(values["profile"]), *(tuple(map(Path, values[name])) for name in files))
 
     def applied(self, options: argparse.Namespace) -> argparse.Namespace:
         """The options with this change.
@@ -114,7 +120,7 @@ class WhatIf:
             changed.releases = {**dict(choices.chosen(options).releases), **dict(self.releases)}
         changed.profile = next(iter(self.profiles), options.profile)
         changed.packs = [*_without(options.packs, self.packs), *self.packs]
-        changed.instead = (*options.instead, Instead.of(self.crds, self.releases))
+        changed.instead = (*options.instead, Instead.of(self.crds, self.releases, self.enforcement))
         return changed
 
     def texts(self, releases: Iterable[tuple[JudgedAs, JudgedAs]], profile: str) -> Iterator[str]:
@@ -134,20 +140,22 @@ class WhatIf:
             yield f"profile {other}, as now" if other == profile else f"profile {profile} → {other}"
         yield from (f"policies {folder}" for folder in self.packs)
         yield from (f"crds {file}" for file in self.crds)
+        yield from (f"enforcement {path}" for path in self.enforcement)
 
 
 class Instead(NamedTuple):
-    """What decides instead of the definitions that a tree or a cluster has: files of definitions, and those that
-    Modelgate has for the releases of ``apis``.
+    """What decides instead of what a tree or a cluster has: files of definitions, those that Modelgate has for the
+    releases of ``apis``, and files of Enforcements, PolicyExceptions and the Namespaces that these select.
     """
 
     crds: Sequence[Path] = ()
     apis: Collection[str] = ()
+    enforcement: Sequence[Path] = ()
 
     @classmethod
-    def of(cls, crds: Iterable[Path], releases: Iterable[tuple[str, str]]) -> Instead:
+    def of(cls, crds: Iterable[Path], releases: Iterable[tuple[str, str]], enforcement: Sequence[Path] = ()) -> Instead:
         """These files, and the definitions of these releases; of an unknown release there is none."""
-        return cls(tuple(crds), frozenset(api for api, release in releases if release != UNKNOWN))
+        return cls(tuple(crds), frozenset(api for api, release in releases if release != UNKNOWN), enforcement)
 
     def applied(self, catalog: Catalog, beside: Sequence[Document], *parts: Sequence[Document]) -> Parts:
         """The definitions ``beside`` the objects, and other documents, without what is replaced; the first of them also
@@ -156,7 +164,7 @@ class Instead(NamedTuple):
         Raises:
             CatalogError: a definition cannot be used.
         """
-        if not any(self):
+        if not self.crds and not self.apis:
             return beside, *parts
         crds = read_definitions(self.crds)
         kinds = {(gvk.group, gvk.kind) for gvk in catalog.kinds if catalog.uncompiled(gvk).api in self.apis}
@@ -180,6 +188,32 @@ def replaced(
     for each in instead:
         given = each.applied(catalog, *given)
     return given
+
+
+def with_policies(instead: Iterable[Instead], documents: Iterable[Document]) -> list[Document]:
+    """The documents with the policies of all changes, as if these were applied: each in the place of that of its name.
+
+    Raises:
+        CatalogError: a path has no policy.
+        DocumentError: it cannot be read.
+    """
+    decides = [*documents]
+    for path in (path for each in instead for path in each.enforcement):
+        given = [document for document in read_all([path]) if _bears_on_policies(document.value)]
+        if not any(is_policy(document.value) for document in given):
+            raise CatalogError([Problem(str(path), "", "has no Enforcement and no PolicyException")])
+        names = {_identity(document) for document in given}
+        decides = [*(document for document in decides if _identity(document) not in names), *given]
+    return decides
+
+
+def _bears_on_policies(value: dict[str, Any]) -> bool:
+    return is_policy(value) or kind_of(value) == GroupVersionKind("", "v1", "Namespace")
+
+
+def _identity(document: Document) -> tuple[str, str, str]:
+    gvk, metadata = kind_of(document.value), document.value.get("metadata")
+    return gvk.group, gvk.kind, str(metadata.get("name") if isinstance(metadata, dict) else metadata)
 
 
 def _others(documents: Iterable[Document], kinds: Collection[tuple[str, str]]) -> list[Document]:

@@ -15,7 +15,7 @@ from webhook.cli.report.omitted import Known, kept, without_consequences
 from webhook.cli.report.report import Report
 from webhook.cli.report.templates import Templates
 from webhook.facts.nodes import items, mapping
-from webhook.library.findings import Finding, findings_of
+from webhook.library.findings import Finding, Severity, findings_of
 from webhook.library.review import ReviewedManifest
 from webhook.library.unknown import is_encrypted, substitutes, variables_of
 from webhook.library.verdict import Verdict
@@ -38,7 +38,7 @@ def report_of(outcomes: Outcomes, ignored: Ignoring, docs: str) -> Report:
     for outcome in outcomes.reviews:
         found, count = kept_findings(outcome, outcomes.review, ignored, outcomes.codes)
         new = known.without(outcome.document, found)
-        report.objects.append(templates.located(_verdict(outcome, new, len(found) - len(new))))
+        report.objects.append(templates.located(_verdict(outcome, found, new)))
         report.ignored += count
         report.before += len(found) - len(new)
     return report
@@ -110,9 +110,10 @@ def _note(documents: Sequence[Document], what: str) -> Problem:
     return Problem(f"{first.source}:{first.line}", "", text)
 
 
-def _verdict(outcome: ReviewedManifest, findings: list[Finding], known: int) -> Verdict:
-    """The verdict by the findings that are new."""
-    verdict = Verdict.of(outcome, findings)
-    if not known or not verdict.checked:
+def _verdict(outcome: ReviewedManifest, findings: list[Finding], new: list[Finding]) -> Verdict:
+    """The verdict with the findings that are new. An error that is not new refuses the object, too."""
+    verdict, before = Verdict.of(outcome, new), len(findings) - len(new)
+    if not before or not verdict.checked:
         return verdict
-    return replace(verdict, note=f"{known} {'finding' if known == 1 else 'findings'} as before")
+    allowed = not any(finding.severity is Severity.ERROR for finding in findings)
+    return replace(verdict, allowed=allowed, note=f"{before} {'finding' if before == 1 else 'findings'} as before")

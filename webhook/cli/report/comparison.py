@@ -172,9 +172,9 @@ def _markdown(differences: ChangeReport) -> Iterator[str]:
 
 def _document(differences: ChangeReport) -> dict[str, Any]:
     """The report as JSON values; its fields are those of ``what-if-report.schema.json``."""
-    new, resolved, unjudged = (machine.document(_report(differences, name)) for name in ("new", "resolved", "unjudged"))
-    counts = differences.counts
-    objects = zip(differences.objects, new["objects"], resolved["objects"], unjudged["objects"], strict=True)
+    parts = {name: machine.document(_report(differences, name)) for name in _SORTS}
+    counts, new = differences.counts, parts["new"]
+    objects = zip(differences.objects, *(part["objects"] for part in parts.values()), strict=True)
     return {
         "apiVersion": machine.API_VERSION,
         "kind": "WhatIfReport",
@@ -182,7 +182,7 @@ def _document(differences: ChangeReport) -> dict[str, Any]:
         "changes": [*differences.changes],
         "summary": {"judged": differences.judged, **{_KEYS[effect]: counts[effect] for effect in Effect}},
         "codes": [{**group._asdict(), "effect": _KEYS[group.effect]} for group in _groups(differences)],
-        "objects": [_object(*parts) for parts in objects],
+        "objects": [_object(difference, *sorts) for difference, *sorts in objects],
         **{key: new[key] for key in ("problems", "remarks", "notes")},
     }
 
@@ -190,6 +190,7 @@ def _document(differences: ChangeReport) -> dict[str, Any]:
 _KEYS: Final = {
     Effect.REFUSED: "refused",
     Effect.WARNED: "warned",
+    Effect.RELAXED: "relaxed",
     Effect.UNJUDGED: "unjudged",
     Effect.RESOLVED: "resolved",
     Effect.DEFAULT: "otherDefaults",
@@ -200,18 +201,18 @@ _KEYS: Final = {
 _NAMING: Final = ("file", "line", "apiVersion", "kind", "namespace", "name")
 
 
-def _object(
-    difference: Difference, new: dict[str, Any], resolved: dict[str, Any], unjudged: dict[str, Any]
-) -> dict[str, Any]:
-    """An object that differs: what names it, and its findings by effect."""
+_SORTS: Final = ("new", "relaxed", "resolved", "unjudged")
+"""Fields with findings."""
+
+
+def _object(difference: Difference, *sorts: dict[str, Any]) -> dict[str, Any]:
+    """An object that differs: what names it, and its findings by effect; ``sorts`` are it with those of one sort."""
     return {
-        **{key: value for key, value in new.items() if key in _NAMING},
+        **{key: value for key, value in sorts[0].items() if key in _NAMING},
         "before": str(difference.before.result),
         "after": str(difference.after.result),
         **({"note": difference.unchecked} if difference.unchecked else {}),
-        "new": new["findings"],
-        "resolved": resolved["findings"],
-        "unjudged": unjudged["findings"],
+        **{name: sort["findings"] for name, sort in zip(_SORTS, sorts, strict=True)},
         "otherDefaults": [_default(*pair) for pair in difference.defaults],
         "otherChildren": [child._asdict() for child in difference.children],
     }

@@ -10,21 +10,29 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import Problem
 from webhook.cli.report.made import ChildChange, made_otherwise
 from webhook.cli.report.report import Report
+from webhook.enforcement import Degree
 from webhook.engine import Ruling
 from webhook.library.apiserver import kind_of
 from webhook.library.explained import Change
-from webhook.library.findings import Finding, Severity, ordered
+from webhook.library.findings import CODES, Finding, Severity, ordered
 from webhook.library.rulings import JudgedAs
 from webhook.library.verdict import Result, Verdict
 from webhook.manifests.places import Place
 
+if TYPE_CHECKING:
+    from webhook.enforcement import PolicyObject
+
 __all__ = ["ChangeReport", "Difference", "Effect", "aside_of"]
+
+Decides = Callable[[str], "PolicyObject | None"]
+"""The Enforcement or PolicyException that decides about a rule, by its code; None if the profile does."""
 
 
 class Effect(StrEnum):
@@ -32,6 +40,7 @@ class Effect(StrEnum):
 
     REFUSED = "newly refused"
     WARNED = "newly warned"
+    RELAXED = "relaxed"
     UNJUDGED = "no longer judged"
     RESOLVED = "resolved"
     DEFAULT = "other default"
@@ -56,9 +65,10 @@ class Difference:
     """What differs between two verdicts on one object. An error that becomes a warning is resolved, and not new.
 
     ``new`` are findings of the second one, ``gone`` those of the first that the second does not have: they are
-    ``resolved``, or ``unjudged`` because their rules are not applied. ``defaults`` are what is filled in otherwise, by
-    path: in the first and in the second object, None where nothing is. ``children`` are what the operator makes
-    otherwise. ``unchecked`` says why the object is judged no more, "" if it is.
+    ``relaxed`` because an Enforcement or PolicyException says so, ``unjudged`` because their rules are not applied, or
+    ``resolved``. ``defaults`` are what is filled in otherwise, by path: in the first and in the second object, None
+    where nothing is. ``children`` are what the operator makes otherwise. ``unchecked`` says why the object is judged no
+    more, "" if it is.
     """
 
     before: Verdict
@@ -69,10 +79,13 @@ class Difference:
     defaults: tuple[tuple[Change | None, Change | None], ...]
     children: tuple[ChildChange, ...] = ()
     unchecked: str = ""
+    relaxed: tuple[Finding, ...] = ()
 
     @classmethod
-    def of(cls, before: Verdict, after: Verdict, aside: Collection[str]) -> Difference:
-        """The difference; ``aside`` are codes of rules that the second judgement does not apply to the kind."""
+    def of(cls, before: Verdict, after: Verdict, aside: Collection[str], decides: Decides) -> Difference:
+        """The difference; ``aside`` are codes of rules that the second judgement does not apply to the kind, and
+        ``decides`` says which policy decides about a rule in it.
+        """
         if before.checked and not after.checked:
             return cls(before, after, (), (), (), (), (), after.note or "its definition does not serve this version")
         errors = _missing(after.errors, before.errors, _rule, _field)
@@ -82,11 +95,15 @@ class Difference:
         gone = (*lost_errors, *lost_warnings)
         unserved = _UNSERVED in {finding.code for finding in errors}
         unjudged = tuple(finding for finding in gone if unserved or finding.code in aside)
-        resolved = tuple(finding for finding in gone if finding not in unjudged)
+        relaxed = tuple(finding for finding in gone if finding not in unjudged and _relaxes(finding, decides))
+        resolved = tuple(finding for finding in gone if finding not in (*unjudged, *relaxed))
         accepted = before.result is after.result is Result.ACCEPTED
         defaults = tuple(_other(before.filled, after.filled)) if accepted else ()
         children = tuple(made_otherwise(before, after)) if accepted else ()
-        return cls(before, after, (*errors, *warnings), resolved, unjudged, defaults, children)
+        new, relaxed = (
+            tuple(_decided(finding, decides) for finding in part) for part in ((*errors, *warnings), relaxed)
+        )
+        return cls(before, after, new, resolved, unjudged, defaults, children, relaxed=relaxed)
 
     def added_to(self, verdict: Verdict) -> Verdict:
         """A verdict on the same object, as an update, with the new findings, which an update may be spared."""
@@ -96,7 +113,8 @@ class Difference:
         return replace(verdict, findings=findings, allowed=verdict.allowed and Severity.ERROR not in _severities(new))
 
     def __bool__(self) -> bool:
-        return bool(self.new or self.resolved or self.unjudged or self.defaults or self.children or self.unchecked)
+        gone = self.relaxed or self.resolved or self.unjudged
+        return bool(self.new or gone or self.defaults or self.children or self.unchecked)
 
     def impacts(self) -> Iterator[Impact]:
         """The effects, those of a sort together."""
@@ -106,6 +124,7 @@ class Difference:
         for finding in self.new:
             effect = Effect.REFUSED if finding.severity is Severity.ERROR else Effect.WARNED
             yield _impact(effect, finding, self.after)
+        yield from (_impact(Effect.RELAXED, finding, self.before) for finding in self.relaxed)
         yield from (_impact(Effect.UNJUDGED, finding, self.before) for finding in self.unjudged)
         yield from (_impact(Effect.RESOLVED, finding, self.before) for finding in self.resolved)
         yield from (self._default(*pair) for pair in self.defaults)
@@ -147,12 +166,13 @@ class ChangeReport:
     notes: list[Problem] = field(default_factory=list)
     _impacts: list[Impact] = field(default_factory=list)
 
-    def add(self, before: Verdict, after: Verdict, aside: AsideCodes) -> Difference:
-        """Compare two verdicts on one object, the second of which is without the rules ``aside``."""
+    def add(self, before: Verdict, after: Verdict, aside: AsideCodes, ruling: Ruling) -> Difference:
+        """Compare two verdicts on one object, the second of which is by a ruling, without the rules ``aside``."""
         self.judged += before.checked or after.checked
         if before.judged_as is not None and after.judged_as is not None:
             self.releases[before.judged_as, after.judged_as] = None
-        difference = Difference.of(before, after, aside.get(kind_of(after.document.value), ()))
+        value = after.document.value
+        difference = Difference.of(before, after, aside.get(kind_of(value), ()), partial(ruling.policy_about, value))
         if difference:
             self.objects.append(difference)
             impacts = [*difference.impacts()]
@@ -162,8 +182,9 @@ class ChangeReport:
 
     def add_reports(self, before: Report, after: Report, rulings: Iterable[Ruling]) -> list[Difference]:
         """Compare two reports on the same files, the second of which is by these rulings, object by object."""
-        aside = aside_of(rulings)
-        differences = [self.add(*pair, aside) for pair in zip(before.objects, after.objects, strict=True)]
+        made = [*rulings]  # how strict they are is the same in all
+        aside = aside_of(made)
+        differences = [self.add(*pair, aside, made[0]) for pair in zip(before.objects, after.objects, strict=True)]
         self.problems = after.problems
         self.remarks = [remark for remark in after.remarks if remark not in before.remarks]
         self.notes = [*after.notes()]
@@ -199,6 +220,24 @@ def aside_of(rulings: Iterable[Ruling]) -> AsideCodes:
 
 def _severities(findings: Iterable[Finding]) -> frozenset[Severity]:
     return frozenset(finding.severity for finding in findings)
+
+
+def _relaxes(finding: Finding, decides: Decides) -> bool:
+    policy = _policy_about(finding, decides)
+    return policy is not None and policy.action != Degree.DENY
+
+
+def _policy_about(finding: Finding, decides: Decides) -> PolicyObject | None:
+    """What decides about a finding; nothing does about those of the API server."""
+    return None if finding.code in CODES else decides(finding.code)
+
+
+def _decided(finding: Finding, decides: Decides) -> Finding:
+    """The finding, with what an Enforcement or a PolicyException makes of it."""
+    policy = _policy_about(finding, decides)
+    if policy is None:
+        return finding
+    return replace(finding, message=f"{finding.message} ({policy.action or 'excepted'} by {policy})")
 
 
 Key = Callable[[Finding], object]

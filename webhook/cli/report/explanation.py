@@ -101,7 +101,7 @@ def _choice(table: Table) -> Iterator[str]:
 
 def _candidate(row: Iterable[str], share: float | None) -> str:
     rank, name, kind, score, reason = map(plain, row)
-    style = "out" if share is None else "chosen" if reason == "selected" else "possible"
+    style = "out" if share is None else "chosen" if rank == "1" else "possible"
     node = f'<div class="node"><b>{name}</b><span class="soft">{kind}</span></div>'
     scored = "" if share is None else f'<div class="score">{bar(share)}rank {rank}, score {score}</div>'
     return f'<li class="{style}">{node}<div class="why">{scored}{f"<p>{reason}</p>" if reason else ""}</div></li>'

@@ -52,7 +52,9 @@ def _fields(kind: str, name: str, old: Any, new: Any) -> Iterator[ChildChange]:
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """The values by path. Items of a list with names go by them, and a list of words is one value."""
+    """The values by path, without empty maps and lists at keys, which say nothing. Items of a list with names go by
+    them, and a list of words is one value.
+    """
     if isinstance(value, dict) and value:
         for key, item in value.items():
             if key != ANNOTATION:
@@ -62,7 +64,7 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         is_named = len({*map(str, names)}) == len(names) and all(isinstance(name, str) for name in names)
         for place, item in enumerate(value):
             yield from _leaves(item, f"{path}[{names[place] if is_named else place}]")
-    else:
+    elif value not in ({}, []) or path.endswith("]"):
         yield path, value
 
 

@@ -23,8 +23,8 @@ _HEAD: Final = ("", "| | code | place | object | finding |", "|---|---|---|---|-
 
 def render(report: Report) -> Iterator[str]:
     """The lines: one of summary, a table of the findings, the errors first, and what is not judged."""
-    refused, warned = report.count(Result.REFUSED), report.warned
-    counts = f"{refused:,} refused, {warned:,} with warnings" if refused or warned else "no finding"
+    something = report.count(Result.REFUSED) or report.warned
+    counts = f"{report.refused}, {report.warned:,} with warnings" if something else "no finding"
     yield f"### modelgate: {counts}, of {report.checked:,} checked"
     rows = sorted(report.findings(), key=lambda row: row[1].severity is not Severity.ERROR)
     yield from _HEAD if rows else ()

@@ -26,7 +26,8 @@ from webhook.manifests.documents import Document
 from webhook.manifests.places import Place
 
 ANNOTATION: Final = "modelgate.dev/ignore"
-_COMMENT: Final = re.compile(r"(?:^|\s)#\s*modelgate:\s*ignore[\s:=]+(?P<codes>[\w,\s-]+)")
+_COMMENT: Final = re.compile(r"(?:^|\s)#\s*modelgate:\s*ignore[\s:=]+(?P<codes>[\w,\s-]+?)(?=\bbecause\b|[^\w,\s-]|$)")
+"""What is behind ``because``, or another sign, is the reason."""
 
 
 def kept(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from webhook import catalog
 from webhook.admission.errors import Problem
 from webhook.cli.report.codes import KUBERNETES
-from webhook.cli.report.difference import ChangeReport, Effect, Impact
+from webhook.cli.report.difference import ChangeReport, Difference, Effect, Impact
 from webhook.cli.report.markup import document, plain, source_line
 from webhook.cli.report.report import Report, rule_page
 from webhook.cli.rule.titles import title_of
@@ -54,11 +53,12 @@ class _Row(NamedTuple):
 
 
 class _Listed(NamedTuple):
-    """An object of which something is said. ``result`` is HTML."""
+    """An object of which something is said. ``result`` is HTML; ``judged_as`` is the release, or both of a change."""
 
     verdict: Verdict
     result: str
     rows: Sequence[_Row]
+    judged_as: str
 
     @property
     def kind(self) -> str:
@@ -89,7 +89,7 @@ class _Page(NamedTuple):
 def render(report: Report) -> str:
     """The page of a report: its objects with findings, and what is not judged."""
     refused, warned = report.count(Result.REFUSED), report.warned
-    verdict = f"{refused:,} refused" if refused else f"{warned:,} with warnings" if warned else "nothing to say"
+    verdict = report.refused if refused else f"{warned:,} with warnings" if warned else "nothing to say"
     tiles = (
         (report.checked, "checked", ""),
         (refused, "refused", "error"),
@@ -98,7 +98,7 @@ def render(report: Report) -> str:
         (len(report.problems), "unreadable", "error"),
     )
     listed = [
-        _Listed(each, _word(each.result), [*map(_Row.of_finding, each.findings)])
+        _Listed(each, _word(each.result), [*map(_Row.of_finding, each.findings)], str(each.judged_as or ""))
         for each in report.objects
         if each.findings
     ]
@@ -106,16 +106,24 @@ def render(report: Report) -> str:
         ("Not read", (*report.problems, *report.unread)),
         ("Remarks", report.remarks),
         ("Not judged", report.notes()),
+        ("What operators make", _made(report) if report.children else ()),
         ("Judged by", report.judgements()),
     )
     title = f"Modelgate: {verdict}, of {report.checked:,} checked"
     return _rendered(_Page(title, tiles, "severity", listed, notes, report.docs, report.packs))
 
 
+def _made(report: Report) -> Iterator[Problem]:
+    """The objects that operators make of each object."""
+    for verdict in report.objects:
+        if names := ", ".join(child.name for child in verdict.children):
+            yield Problem(f"{verdict.source}:{verdict.line}", verdict.title, names)
+
+
 def render_changes(differences: ChangeReport, title: str) -> str:
     """The page of a change: each object that differs, before and after."""
     tiles = tuple((differences.counts[effect], str(effect), _STYLES.get(effect, "")) for effect in Effect)
-    listed = [_changed([*impacts]) for _, impacts in groupby(_by_object(differences), key=_identity)]
+    listed = [*map(_changed, sorted(differences.objects, key=_identity))]
     notes = (
         ("Not read", differences.problems),
         ("Remarks", differences.remarks),
@@ -124,18 +132,17 @@ def render_changes(differences: ChangeReport, title: str) -> str:
     return _rendered(_Page(f"Modelgate: {title}", tiles, "change", listed, notes, differences.docs, ()))
 
 
-def _by_object(differences: ChangeReport) -> list[Impact]:
-    return sorted(differences.impacts(), key=_identity)
+def _identity(difference: Difference) -> tuple[str, int, str]:
+    return difference.after.source, difference.after.line, difference.after.title
 
 
-def _identity(impact: Impact) -> tuple[str, int, str]:
-    return impact.source, impact.verdict.line, impact.verdict.title
-
-
-def _changed(impacts: Sequence[Impact]) -> _Listed:
+def _changed(difference: Difference) -> _Listed:
+    impacts = [*difference.impacts()]
     effects = dict.fromkeys(impact.effect for impact in impacts)
     words = ", ".join(f'<span class="{_STYLES.get(each, "")}">{each}</span>' for each in effects)
-    return _Listed(impacts[0].verdict, words, [*map(_Row.of_impact, impacts)])
+    before, after = difference.before.judged_as, difference.after.judged_as
+    judged_as = f"{before} → {after.release}" if before and after and before != after else str(after or before or "")
+    return _Listed(difference.after, words, [*map(_Row.of_impact, impacts)], judged_as)
 
 
 def _word(result: Result) -> str:
@@ -228,7 +235,7 @@ def _article(each: _Listed) -> str:
     data = {"kind": each.kind, "namespace": each.namespace, "team": each.team, "text": searched}
     attributes = "".join(f' data-{name}="{plain(value)}"' for name, value in data.items())
     findings = "".join(_finding(verdict, row) for row in each.rows)
-    note = f'<p class="soft">{plain(f"judged as of {verdict.judged_as}")}</p>' if verdict.judged_as else ""
+    note = f'<p class="soft">judged as of {plain(each.judged_as)}</p>' if each.judged_as else ""
     head = f'<h3>{plain(verdict.title)}: {each.result}</h3><p class="soft">{plain(place)}</p>{note}'
     return f"<article{attributes}>{head}<ul>{findings}</ul></article>"
 

@@ -52,6 +52,13 @@ class Report:
         return sum(verdict.result is result for verdict in self.objects)
 
     @property
+    def refused(self) -> str:
+        """How many objects are refused, and how many of them have no new error."""
+        refused = [verdict for verdict in self.objects if verdict.result is Result.REFUSED]
+        before = sum(not verdict.errors for verdict in refused)
+        return f"{len(refused):,} refused" + (f" ({before:,} as before)" if before else "")
+
+    @property
     def checked(self) -> int:
         return self.clean + len(self.objects) - self.count(Result.SKIPPED)
 

@@ -67,7 +67,7 @@ def _rule(code: str, loaded: Catalog, known: KnownKind | None, docs: str) -> dic
     title, link = title or page.partition(". ")[0].rstrip("."), rule_page(code, docs)
     return {
         "id": code,
-        "name": name_of(title),
+        "name": name_of(code if code in CODES else title),
         "shortDescription": {"text": f"{title}."},
         "fullDescription": {"text": page},
         "help": {"text": page},

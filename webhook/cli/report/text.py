@@ -127,7 +127,7 @@ def summary(report: Report, *, quiet: bool, verbose: bool = False) -> None:
         print("0 checked: no object is of a kind that Modelgate knows", file=file)
     counts = [
         f"{report.checked} checked",
-        f"{report.count(Result.REFUSED)} refused",
+        report.refused,
         f"{report.warned} with warnings",
         f"{report.count(Result.SKIPPED)} skipped",
     ]

@@ -14,21 +14,22 @@ from webhook.cli import GOOD, USAGE, choices
 from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
 from webhook.cli.report.codes import FIT, KUBERNETES, pod_code, retired, unknown
-from webhook.cli.rule.shown import RuleForm, Shown, all_rules, example_of, place, repairs, rules, shown_value, yaml_of
-from webhook.cli.rule.titles import name_of, title_of
+from webhook.cli.rule.shown import RuleForm, Shown, all_rules, example_of, repairs, rules, shown_default, yaml_of
+from webhook.cli.rule.titles import in_general, name_of, title_of
 from webhook.cli.shell.parser import Commands, command
 from webhook.library.findings import CODES
-from webhook.policy import Action, DefaultRule, Expression, FactValue, ValidationRule
+from webhook.policy import Action, DefaultRule, Expression, FactValue, Path, Validation, ValidationRule, node_at
 
 __all__ = [
     "RuleForm",
     "Shown",
     "add_parser",
     "explained",
+    "in_general",
     "name_of",
     "page_of",
     "run",
-    "shown_value",
+    "shown_default",
     "title_of",
     "without_rule",
     "yaml_of",
@@ -96,17 +97,28 @@ def page_of(code: str, known: KnownKind, loaded: Catalog) -> tuple[str, str]:
 
 
 def _list(loaded: Catalog) -> Iterator[str]:
-    """Every code, with its kinds and its place."""
-    rules: dict[str, tuple[str, list[str]]] = {}
-    for form in forms(loaded):
-        for known in form.kinds.values():
-            for rule in known.policy.rules:
-                rules.setdefault(rule.code, (place(rule, [known]), []))[1].append(known.gvk.kind)
-    for code, (where, kinds) in sorted(rules.items()):
-        yield f"{code}  {', '.join(dict.fromkeys(kinds))}: {where or 'the object'}"
+    """Every code, with its kinds and its places in the first one. No rule is compiled."""
+    codes, of_others = dict[str, dict[str, list[str]]](), dict[str, dict[str, list[str]]]()
+    for known in map(loaded.uncompiled, loaded.kinds):
+        for rule in (rule for source in known.sources for rule in source.document.spec.rules):
+            written = rule.places if isinstance(rule, Validation) else [rule.path]
+            places = [*_places(rule, known)] if isinstance(rule, Validation) and len(written) > 1 else written
+            kinds = (codes if places else of_others).setdefault(rule.code, {})
+            kinds.setdefault(known.gvk.kind, []).extend(places or written)
+    for code, kinds in sorted({**of_others, **codes}.items()):
+        where = ", ".join(dict.fromkeys(str(Path.parse(place)) for place in next(iter(kinds.values()))))
+        yield f"{code}  {', '.join(kinds)}: {where or 'the object'}"
     yield from (f"{code}  what the operator makes: Kubernetes' own rules" for code in KUBERNETES)
     yield from (f"{code}  every kind that serves a model: nodes, memory, storage, limits" for code in FIT)
     yield from (f"{code}  a finding without a rule" for code in CODES)
+
+
+def _places(rule: Validation, known: KnownKind) -> Iterator[str]:
+    """The places of a rule that a kind has: kinds share lists. Of another release, it may have none."""
+    below = Path.parse(rule.fieldPath.removeprefix(".")).keys
+    for place in rule.places:
+        if node_at(known.schema.raw, (*Path.parse(place).keys, *below)) is not None:
+            yield place
 
 
 def _explain(form: RuleForm, example: Shown | None) -> Iterator[str]:

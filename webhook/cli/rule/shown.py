@@ -17,6 +17,7 @@ from webhook.cli.rule.repairs import Example, needed_objects, run_example, said
 from webhook.cli.test import tables
 from webhook.facts.settings import DEFAULT_SETTINGS
 from webhook.policy import Action, DefaultRule, ValidationRule
+from webhook.policy.pack import Setting
 from webhook.policy.ranges import Range
 
 
@@ -60,7 +61,7 @@ class RuleForm(NamedTuple):
         for name in sorted(frozenset().union(*names_read(self.known.policy, self.rule))) if declared else ():
             setting, flag = declared[name], f"--set {self.known.api}.{name}"
             places = "".join(f"{place}; " for place in (*setting.values, *setting.arguments, *setting.environment))
-            default = "not known" if setting.default is None else shown_value(setting.default) or "none"
+            default = shown_default(setting)
             yield f"Reads a setting of the operator ({flag}; {places}by default {default}): {setting.docs}"
 
     @property
@@ -173,6 +174,12 @@ def _circumstances(case: Case) -> str:
     flags = [_flag(name.replace("_", "-"), value) for name, value in changed.items()]
     profile = [f"--profile={case.profile}"] if case.profile != "standard" else []
     return f" (with {' '.join((*profile, *flags))})" if flags or profile else ""
+
+
+def shown_default(setting: Setting) -> str:
+    """What counts where a setting is not given, and in which releases it is something else."""
+    default = "not known" if setting.default is None else shown_value(setting.default) or "none"
+    return ", ".join((default, *(f"{shown_value(value)} in {text}" for text, value in setting.releases.items())))
 
 
 def shown_value(value: Any) -> str:

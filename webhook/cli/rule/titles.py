@@ -10,7 +10,7 @@ from webhook.catalog import KnownKind
 from webhook.cel.syntax import Call, Comprehension, Const, Expr, ListExpr, parse
 from webhook.policy import Validation
 
-__all__ = ["name_of", "title_of"]
+__all__ = ["in_general", "name_of", "title_of"]
 
 _GAP: Final = "…"
 """Stands for a value."""
@@ -18,8 +18,7 @@ _GAPS: Final = re.compile(rf"(?:['\"]?{_GAP}['\"]?[\s,]*){{2,}}")
 _REMEDY: Final = re.compile(
     r"(?:[;:,]|\s-)\s+(?:or\s|and\s)?(?:use|write|remove|set|add|give|name|choose|raise|lower|put|ask|make|take|install)\b.*"
 )
-_WORDS: Final = 8
-"""Words in a name."""
+_WORD: Final = re.compile("[a-z]{3}")
 
 
 def title_of(code: str, known: KnownKind) -> str:
@@ -37,19 +36,25 @@ def _sentence(docs: str) -> str:
 
 def _title(rule: Validation) -> str:
     """The place of a rule and what it finds there, on one line; "" if it has no words that are the same each time."""
-    text = rule.message if rule.messageExpression is None else _text(parse(rule.messageExpression))
-    general = _GAPS.sub(f"{_GAP} ", " ".join(str(text).split())).partition("; ")[0]
+    general = in_general(rule.message or "", rule.messageExpression).partition("; ")[0]
     general = _REMEDY.sub("", general).strip(" ,:;")
-    if not re.search(r"[a-z]{3}", general):
+    if not _WORD.search(general):
         return ""
     same = takewhile(lambda keys: len({*keys}) == 1, zip(*(place.split(".") for place in rule.places), strict=False))
     at = ".".join(key for key, *_ in same)
     return f"{at}: {general}" if at else f"{general[:1].upper()}{general[1:]}"
 
 
+def in_general(message: str, expression: str | None) -> str:
+    """What a message, or its expression, says of all values, on one line; "" if it has no words of its own."""
+    text = message if expression is None else _text(parse(expression))
+    general = _GAPS.sub(f"{_GAP} ", " ".join(text.split())).strip()
+    return general if _WORD.search(general) else ""
+
+
 def name_of(title: str) -> str:
-    """The first words of a title as one name, such as ``SpecSourceLocalPathsAreRead``."""
-    return "".join(f"{word[:1].upper()}{word[1:]}" for word in re.findall(r"[A-Za-z0-9]+", title)[:_WORDS])
+    """The words of a title as one name, such as ``SpecModelModelIsDisabled``."""
+    return "".join(f"{word[:1].upper()}{word[1:]}" for word in re.findall(r"[A-Za-z0-9]+", title))
 
 
 def _text(node: Expr) -> str:

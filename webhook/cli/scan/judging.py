@@ -107,7 +107,8 @@ class Scan:
         differences = ChangeReport()
         for each, again in self._source.pairs(changed._source):
             try:
-                differences.add(self._with_made(each), changed._with_made(again), aside_of([again.rules]))
+                before, after = self._with_made(each), changed._with_made(again)
+                differences.add(before, after, aside_of([again.rules]), again.rules)
             except ModelgateError as error:
                 self._fail(error, each)
         self._add_failures()

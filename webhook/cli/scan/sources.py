@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from webhook.admission.errors import Problem, Unavailable
 from webhook.catalog import Catalog, KnownKind, built_in, groups_of, names_of
-from webhook.cli.input.change import Instead, replaced
+from webhook.cli.input.change import Instead, replaced, with_policies
 from webhook.cli.input.definitions import deciding
 from webhook.cli.input.flags import excluded, must_have_objects
 from webhook.cli.input.pins import deployed_by, pins_of, roots_of
@@ -110,16 +110,19 @@ class Cluster:
         self.skipped: Counter[str] = Counter()
         self.notes: list[Problem] = []
         self.remarks: list[Problem] = []
-        rules = rules.by_degrees(self._degrees())
-        self.rulings = Rulings(rules, partial(self._under_definitions, instead=tuple(instead)))
+        instead = tuple(instead)
+        rules = rules.by_degrees(self._degrees(instead))
+        self.rulings = Rulings(rules, partial(self._under_definitions, instead=instead))
         self.rules = self.rulings.of_no_file.ruling
         self.view = RequestView(_Lookups(api), {})
 
     def objects(self) -> Iterator[StoredObject]:
         return self._objects(self.rules.catalog)
 
-    def _degrees(self) -> Degrees | None:
-        """How strict the cluster is now. Without the right to read that: as the profile says, which is remarked on."""
+    def _degrees(self, instead: Sequence[Instead]) -> Degrees | None:
+        """How strict the cluster is now, but for what is ``instead``. Without the right to read that: as the profile
+        says, which is remarked on.
+        """
         documents = list[Document]()
         try:
             for kind in (Kind(GROUP, ENFORCEMENT), Kind(GROUP, EXCEPTION), Kind("", "Namespace")):
@@ -128,8 +131,8 @@ class Cluster:
         except ApiError as error:
             text = f"judged by the profile alone, because objects of kind {kind.kind} cannot be listed: {error}"
             self.remarks.append(Problem("", "", text))
-            return None
-        return degrees_of(documents)
+            documents.clear()
+        return degrees_of(with_policies(instead, documents))
 
     def pairs(self, changed: Self) -> Iterator[tuple[StoredObject, StoredObject]]:
         """Each object of the kinds that either covers, for both."""
@@ -317,7 +320,7 @@ class Files:
         self.notes: list[Problem] = []
         self.problems = [*given.problems]
         self.skipped: Counter[str] = given.skipped.copy()
-        self.rules = rules = rules.by_degrees(degrees_of(given.documents))
+        self.rules = rules = rules.by_degrees(degrees_of(with_policies(options.instead, given.documents)))
         pins = None if options.pins is False else pins_of(given.documents, roots_of(options.files), rules.shipped)
         self.remarks = [*(pins.remarks if pins else ())]
         self.rulings = Rulings(rules, self._under_definitions(options, rules), deployed_by(pins))

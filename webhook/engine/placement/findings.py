@@ -113,7 +113,7 @@ def judge_fit(kind: KnownKind, obj: dict[str, Any], view: ClusterView, settings:
     """An object of a kind against a view, without a budget; None if it is not judged."""
     if kind.fit is None or not settings.fit or _is_ending(obj):
         return None
-    workload = kind.fit(obj, view, settings, kind.in_force.releases)
+    workload = kind.fit(obj, view, kind.completed(settings), kind.in_force.releases)
     if workload is None:
         return None
     around = PodSurroundings(view, namespace_of(obj), settings.nodes)

@@ -42,7 +42,7 @@ def _classes(pod: ServedPod, around: PodSurroundings, *, is_complete: bool) -> I
         return
     if priority and around.priority_class(priority) is None:
         yield "priorityClassName", f"the API server refuses the pod: PriorityClass {priority} does not exist"
-    if runtime and around.runtime_class(runtime) is None:
+    if runtime and around.shows_runtime_classes and around.runtime_class(runtime) is None:
         yield "runtimeClassName", f"the API server refuses the pod: RuntimeClass {runtime} does not exist"
 
 

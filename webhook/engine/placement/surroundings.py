@@ -16,6 +16,7 @@ from webhook.facts.nodes import mapping, text
 from webhook.placement import MOST_SHAPES, NodeTable, table_of
 
 _DEFINITION: Final = Kind("apiextensions.k8s.io", "CustomResourceDefinition")
+_RUNTIME_CLASS: Final = Kind("node.k8s.io", "RuntimeClass")
 _KARPENTER: Final = "nodepools.karpenter.sh"
 _AUTOSCALER: Final = "cluster-autoscaler-status"
 _POOLS: Final = (
@@ -71,11 +72,7 @@ class PodSurroundings:
         """Whether the ConfigMap of the autoscaler would be in view. Files have it only if there is a ConfigMap of its
         namespace; a live view reads it.
         """
-        try:
-            listed = self.view.list(Kind("", "ConfigMap"), "kube-system")
-        except Unwatched:
-            return True
-        return bool(listed)
+        return self._shows(Kind("", "ConfigMap"), "kube-system")
 
     def offers_by_claims(self, resource: str) -> bool:
         """Whether a DeviceClass offers the resource: kube-scheduler leaves it to claims then. True if unknown."""
@@ -95,11 +92,16 @@ class PodSurroundings:
         """Whether classes are in view. Every cluster has those of the system: files without them do not show all."""
         return self._nodes != "off" and self.priority_class("system-node-critical") is not None
 
+    @cached_property
+    def shows_runtime_classes(self) -> bool:
+        """Whether RuntimeClasses are in view. A cluster needs none: files without any do not show one to be missing."""
+        return self._shows(_RUNTIME_CLASS, None)
+
     def priority_class(self, name: str) -> Json | None:
         return self._get(Kind("scheduling.k8s.io", "PriorityClass"), "", name)
 
     def runtime_class(self, name: str) -> Json | None:
-        return self._get(Kind("node.k8s.io", "RuntimeClass"), "", name)
+        return self._get(_RUNTIME_CLASS, "", name)
 
     def limits(self, kind: str) -> Sequence[Json]:
         """The ResourceQuotas or LimitRanges of the namespace; none if they are not known."""
@@ -109,6 +111,13 @@ class PodSurroundings:
             return self.view.list(Kind("", kind), self.namespace)
         except Unwatched:
             return ()
+
+    def _shows(self, kind: Kind, namespace: str | None) -> bool:
+        """Whether the view has objects of a kind, or reads them by name."""
+        try:
+            return bool(self.view.list(kind, namespace))
+        except Unwatched:
+            return True
 
     def _get(self, kind: Kind, namespace: str, name: str) -> Json | None:
         return self.view.get(kind, namespace, name)

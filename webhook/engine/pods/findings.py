@@ -66,7 +66,10 @@ def pod_findings(subject: Subject, judged: JudgedParts | None = None) -> Finding
     left = (one for one in faults if one.field not in refused and _LAST_INDEX.sub("", one.field) not in refused)
     denies = bool(review.strictness().denies(REFUSED, {Profile.STRICT}))
     findings = findings_of_faults(
-        left, lambda _: denies, lambda: () if subject.old is None else _judged(review, place, subject.old, judged)[0]
+        left,
+        lambda _: denies,
+        lambda: () if subject.old is None else _judged(review, place, subject.old, judged)[0],
+        review.budget,
     )
     findings.warnings += [Warn(field, cut_end(text, LINE), WARNED) for field, text in warnings]
     del findings.warnings[MAX_FINDINGS:]
@@ -94,7 +97,7 @@ def _judged(review: ObjectReview, place: Place, obj: dict[str, Any], judged: Jud
     warnings: list[tuple[str, str]] = []
     judge = KubernetesJudge(review.prepared.policy.pod_owner, review.budget)
     for spot in _left(place, obj, judged):
-        faults += map(PodFault.of, faults_of(judge.errors_of_part(spot)))
+        faults += map(PodFault.of, faults_of(judge.errors_of_part(spot), review.budget))
         if len(warnings) < MAX_FINDINGS:
             warnings += judge.warnings_of_part(spot)
         if len(faults) >= MAX_FINDINGS:

@@ -108,7 +108,7 @@ def _gpus(path: tuple[str, ...], obj: dict[str, Any], view: ClusterView) -> dict
 
 def _parts(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
     """A fact of its own, because rules need less of other objects than the children."""
-    return parts_of(service, resolve_service(service, view, choose=settings.aim_auto_selection))
+    return parts_of(service, resolve_service(service, view, choose=settings.chooses_template))
 
 
 def _image(template: dict[str, Any], view: ClusterView) -> dict[str, Any]:
@@ -244,7 +244,7 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
 
 def _parts_of_service(service: dict[str, Any], view: ClusterView, settings: Settings) -> Iterator[Table]:
     """The objects that an AIMService is made of, and where each of them is named."""
-    found = resolve_service(service, view, choose=settings.aim_auto_selection)
+    found = resolve_service(service, view, choose=settings.chooses_template)
     rows = [_template_row(found.template), *_image_rows(service, found), _config_row(service, found)]
     routing = found.routing
     if not routing.enabled:

@@ -21,7 +21,7 @@ _PRECISIONS: Final = {"fp4": "fp4", "int4": "int4", "fp8": "fp8", "int8": "int8"
 
 def fit_of_service(service: Json, view: ClusterView, settings: Settings, _: Sequence[str]) -> Workload | None:
     """What a service asks for; None without its template, or with 0 replicas."""
-    resolved = resolve_service(service, view, choose=settings.aim_auto_selection)
+    resolved = resolve_service(service, view, choose=settings.chooses_template)
     resolution, template = resolved.template, resolved.template.template
     spec = template.spec if template is not None else resolution.spec
     if spec is None or at(service, "spec", "replicas") == 0:

@@ -109,9 +109,9 @@ def _differs(other: Resolution, mine: Resolution) -> bool:
 
 
 def _resolved(service: dict[str, Any], view: ClusterView, settings: Settings) -> dict[str, Any]:
-    resolved = resolve_service(service, view, choose=settings.aim_auto_selection)
+    resolved = resolve_service(service, view, choose=settings.chooses_template)
     return {
-        "template": _template(service, view, resolved, choose=settings.aim_auto_selection),
+        "template": _template(service, view, resolved, choose=settings.chooses_template),
         "config": {"name": resolved.config_name, "found": resolved.config is not None, "missing": _missing(resolved)},
         "routing": _routing(service, resolved),
         "resources": {

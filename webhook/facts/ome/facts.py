@@ -335,7 +335,7 @@ _RUNTIME: Final = {
     "fitsNothing": Fact(lambda obj, _: fits_nothing(at(obj, "spec")), BOOLEAN),
     "configuration": Fact(lambda obj, _: configuration_error(at(obj, "spec")), STRING),
     "priorities": Fact(priority_conflict, STRING, configurable=True),
-    "conflict": Fact(same_priority, STRING, configurable=True),
+    "conflict": Fact(same_priority, STRING),
     "overlaps": Fact(overlaps, STRINGS),
     "pods": Fact(lambda obj, _: pods_of_runtime(obj), PODS),
     "strayVersions": Fact(lambda obj, _: stray_versions(at(obj, "spec")), NAMES),

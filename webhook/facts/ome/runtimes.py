@@ -60,10 +60,8 @@ def priority_conflict(runtime: Any, view: ClusterView, settings: Settings) -> st
     return ""
 
 
-def same_priority(runtime: Any, view: ClusterView, settings: Settings) -> str:
-    """The other denial of doc-era: the format and the two runtimes, with a leading space; "" if there is none."""
-    if settings.ome is not Behaviour.DOC_ERA:
-        return ""
+def same_priority(runtime: Any, view: ClusterView) -> str:
+    """What OME until 0.1.2 denies: the format and the two runtimes, with a leading space; "" if there is none."""
     spec = mapping(runtime, "spec")
     for other in _without(runtime, runtimes_in(_lists(runtime, view))):
         shared = {*texts(spec, "protocolVersions")} & {*texts(other.spec, "protocolVersions")}

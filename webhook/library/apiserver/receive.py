@@ -14,6 +14,7 @@ from webhook.children import UNKNOWN, builtin_errors, decode_builtin, name_rule
 from webhook.engine import NAMESPACE
 from webhook.golang.fmt import type_text, value_text
 from webhook.golang.names import dns_1123_subdomain, generated_name
+from webhook.ground.budget import Budget
 from webhook.kubernetes import faults_of, shortened
 from webhook.schema import (
     CoerceError,
@@ -187,7 +188,7 @@ def metadata_causes(obj: dict[str, Any], kind: KnownKind | None, old: dict[str, 
 
 def builtin_causes(obj: dict[str, Any], old: dict[str, Any] | None = None) -> Iterator[Cause]:
     """What Kubernetes' own validation refuses of a decoded object of a built-in kind; not its metadata."""
-    for error, text, _ in faults_of(builtin_errors(obj, old)):
+    for error, text, _ in faults_of(builtin_errors(obj, old), Budget()):
         yield Cause(error.field, error.type, text)
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from webhook.manifests.documents import Document
+
+_LONGEST: Final = 500
+"""Characters of a path that is set. A longer one does not lead to a value of a chart, and would nest too deeply."""
+_PART: Final = re.compile(r"((?:[^.\\\[\]]|\\.)+)((?:\[\d{1,5}\])*)(?:\.|$)")
+"""A key of a path as ``--set`` has it, with places in a list: ``a[0]``. A backslash is before a dot of a key."""
 
 
 def group_of(value: Mapping[str, Any]) -> str:
@@ -69,7 +75,7 @@ class Layers:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """A map of values of a chart at a place of a document; of one in a text or a list there, only the line is known."""
+    """A map of values at a place of a document; of one in a text or a list there, only this ``line`` is known."""
 
     document: Document
     at: tuple[str | int, ...]
@@ -90,9 +96,9 @@ def last_value(layers: Sequence[Values], *path: str | int) -> tuple[Any, Values 
     return None, None
 
 
-def nested(pairs: Iterable[tuple[Sequence[str], Any]]) -> dict[str, Any]:
+def nested(pairs: Iterable[tuple[Sequence[Any], Any]]) -> dict[Any, Any]:
     """The map of paths and their values; a later pair counts."""
-    whole = dict[str, Any]()
+    whole = dict[Hashable, Any]()
     for (*above, last), value in pairs:
         at = whole
         for key in above:
@@ -106,5 +112,28 @@ def nested(pairs: Iterable[tuple[Sequence[str], Any]]) -> dict[str, Any]:
 
 def set_values(document: Document, at: tuple[str | int, ...], pairs: Iterable[tuple[object, Any]]) -> list[Values]:
     """The values that pairs set at paths with dots, as ``--set`` of Helm writes them; none without a pair."""
-    value = nested((str(path).split("."), value) for path, value in pairs)
+    value = _with_lists(nested((keys, _listed(value)) for path, value in pairs if (keys := _keys(str(path)))))
     return [Values(document, at, value, is_inside=False)] if value else []
+
+
+def _keys(path: str) -> list[str | int]:
+    """The keys of a path, and the places in lists; none of a path that is too long."""
+    keys = list[str | int]()
+    for name, places in _PART.findall(path) if len(path) <= _LONGEST else ():
+        keys += [re.sub(r"\\(.)", r"\1", name), *map(int, re.findall(r"\d+", places))]
+    return keys
+
+
+def _listed(value: Any) -> Any:
+    """A list in braces as a list: ``{a,b}``."""
+    is_list = isinstance(value, str) and value[:1] == "{" and value[-1:] == "}"
+    return [part.strip() for part in value[1:-1].split(",") if part.strip()] if is_list else value
+
+
+def _with_lists(value: Any) -> Any:
+    """A map in which maps by places are lists."""
+    if not isinstance(value, dict):
+        return value
+    if value and all(isinstance(key, int) for key in value):
+        return [_with_lists(value[place]) for place in sorted(value)]
+    return {key: _with_lists(inner) for key, inner in value.items()}

@@ -41,13 +41,14 @@ class Pin:
 @dataclass(frozen=True, slots=True)
 class Pinned:
     """What is deployed of an operator for the objects of a file: ``release``, or in ``why`` the reason that there is no
-    single one, with all ``places``.
+    single one, with all ``places``. ``disputed`` are the names of settings with several values.
     """
 
     release: str
     settings: Mapping[str, object]
     places: tuple[str, ...]
     why: str = ""
+    disputed: tuple[str, ...] = ()
 
 
 class Named(NamedTuple):

@@ -93,21 +93,22 @@ def _unpatched(pins: Sequence[Pin]) -> list[Pin]:
 def _pinned(pins: Sequence[Pin]) -> Pinned:
     """What several pins say that are equally near. Those that name no release count only where no other one does."""
     named = sorted((pin for pin in pins if pin.release), key=lambda pin: pin.place) or list(pins)
-    places = tuple(dict.fromkeys(pin.place for pin in named))
+    places, (settings, disputed) = tuple(dict.fromkeys(pin.place for pin in named)), _agreed(named)
     if len({pin.release for pin in named}) > 1:
         several = ", ".join(dict.fromkeys(f"{pin.release} ({pin.place})" for pin in named))
-        return Pinned("", _agreed(named), places, f"several releases are deployed: {several}")
+        return Pinned("", settings, places, f"several releases are deployed: {several}", disputed)
     why = "; ".join(dict.fromkeys(f"{pin.why} ({pin.place})" for pin in named if pin.why))
-    return Pinned(named[0].release, _agreed(named), places, why)
+    return Pinned(named[0].release, settings, places, why, disputed)
 
 
-def _agreed(pins: Sequence[Pin]) -> Mapping[str, object]:
-    """The settings of pins, without those of which they have different values."""
+def _agreed(pins: Sequence[Pin]) -> tuple[Mapping[str, object], tuple[str, ...]]:
+    """The settings of pins, and the names of those of which they have different values."""
     values = defaultdict[str, list[object]](list)
     for pin in pins:
         for name, value in pin.settings.items():
             values[name].append(value)
-    return {name: several[0] for name, several in values.items() if several.count(several[0]) == len(several)}
+    agreed = {name: several[0] for name, several in values.items() if several.count(several[0]) == len(several)}
+    return agreed, tuple(sorted(values.keys() - agreed))
 
 
 def candidates(

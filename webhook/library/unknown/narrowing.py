@@ -132,7 +132,8 @@ class Narrowing:
 
     def _value(self, fact: str, obj: dict[str, Any], view: ClusterView) -> Any:
         definition = self.kind.facts[fact]
-        return definition.value((self.old or {}) if definition.stored else obj, view, self.settings)
+        settings = self.kind.completed(self.settings)
+        return definition.value((self.old or {}) if definition.stored else obj, view, settings)
 
     def _hides_children(self, obj: dict[str, Any], leaves: Collection[Keys]) -> bool:
         """Whether what completes the children has an unknown value or name, or is itself undecided."""

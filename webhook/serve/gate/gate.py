@@ -78,6 +78,7 @@ class Gate:
         """Tells the cluster of a fault: a reason in Kubernetes' spelling, and a sentence. Must not block."""
         self._renewing = threading.Lock()
         self._lengthy: deque[bytes] = deque(maxlen=LENGTHY)
+        self._shared_digest = ""
         self._children = Children(lambda outcome: self.metrics.large.labels(outcome).inc())
 
     def renew(
@@ -92,8 +93,7 @@ class Gate:
             old = self.state
             self.state = new = change(old)
             tell(old, new)
-            self.metrics.fleet.clear()
-            self.metrics.fleet.labels(new.shared_digest(), *self.fleet).set(1)
+            self._tell_fleet(new.shared_digest())
 
     def replace(self, **parts: Unpack[Parts]) -> None:
         """Judge by these parts of the state from now on."""
@@ -199,6 +199,13 @@ class Gate:
         self.uncovered.clear()
         for gvk in catalog.without_rules():
             self.uncovered.add(gvk, catalog)
+
+    def _tell_fleet(self, digest: str) -> None:
+        """Show what the cluster has in common with others. Most changes leave it: a scrape must never miss it."""
+        if digest != self._shared_digest:
+            self.metrics.fleet.clear()
+            self.metrics.fleet.labels(digest, *self.fleet).set(1)
+            self._shared_digest = digest
 
     def _tell_catalog(self, old: State, new: State) -> None:
         """Log and count a catalog, and how the definitions that are installed differ from it."""

@@ -55,7 +55,8 @@ def _secret(found: Installation, bundles: dict[str, pem.Certificates]) -> Iterat
         return
     certificates = pem.parse(_decoded((secret.get("data") or {}).get("tls.crt", "")))
     if not certificates or not (secret.get("data") or {}).get("tls.key"):
-        yield finding("secret-unusable", about, "it holds no certificate with its key")
+        delete = f"kubectl delete secret {name} --namespace={found.namespace}" if found.mode == "own" else ""
+        yield finding("secret-unusable", about, "it holds no certificate with its key", delete)
         return
     first = certificates[0]
     if first.not_valid_after_utc <= now:
@@ -92,7 +93,7 @@ def _guard(found: Installation) -> Iterator[Finding]:
         for resource in rule["resources"]
     }
     for resource in sorted(_GUARDED.keys() - guarded):
-        yield finding("guard-missing", f"account {account}", _GUARDED[resource])
+        yield finding("guard-missing", f"account {account}", _GUARDED[resource], found.upgrade("certs.guard=true"))
 
 
 def _decoded(text: str) -> bytes:

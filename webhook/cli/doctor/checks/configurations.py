@@ -23,7 +23,9 @@ from webhook.cli.doctor.snapshot import (
     called,
     is_ours,
     named,
+    records,
     selects,
+    upgrade,
 )
 from webhook.library import Finding
 from webhook.policy import Profile
@@ -51,6 +53,9 @@ _CONDITION: Final = "!has(object.metadata.deletionTimestamp) || object.?spec != 
 
 _PATHS: Final = {"MutatingWebhookConfiguration": "/mutate", "ValidatingWebhookConfiguration": "/validate"}
 
+_PORT: Final = "https"
+"""The name of the gate's port, in its pods and in the Service."""
+
 _LONG: Final = 10
 """Seconds; Kubernetes' own default for a webhook."""
 
@@ -64,7 +69,7 @@ def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
         if found.name in own and not state.differences_of(own[found.name], found):
             yield from _kinds(own[found.name], found, catalog)
     if found.flags().profile == Profile.AUDIT:
-        yield finding("only-warns", named(found.gate), "its profile is audit")
+        yield finding("only-warns", named(found.gate), "its profile is audit", found.upgrade("gate.profile=standard"))
     for each in configurations:
         changed = state.differences_of(each, found)
         for webhook in filter(lambda one: one.get("rules"), each.get("webhooks") or []):
@@ -108,18 +113,19 @@ def _webhook(configuration: Object, webhook: Object, found: Installation) -> Ite
     for group, plural in _vital(webhook, found):
         what = f"its rules match {plural}{'.' if group else ''}{group}"
         if configuration["metadata"]["name"] == found.name:
-            yield finding("rule-too-wide", about, what)
+            yield finding("rule-too-wide", about, what, found.upgrade())
         elif webhook.get("failurePolicy") == "Fail" and plural != "deployments":
-            yield finding(
-                "lock-out", about, f"{what} in the namespaces of the cluster or of the gate, and it fails closed"
-            )
+            what = f"{what} in the namespaces of the cluster or of the gate, and it fails closed"
+            yield finding("lock-out", about, what, found.upgrade("policies.failurePolicy=Ignore"))
     if configuration["metadata"]["name"] == found.name:
         if configuration["kind"].startswith("Validating") and webhook.get("failurePolicy") == "Ignore":
-            yield finding("fails-open", about, "failurePolicy is Ignore")
+            closed = found.upgrade("webhooks.validating.failurePolicy=Fail")
+            yield finding("fails-open", about, "failurePolicy is Ignore", closed)
         for what in _narrowed(webhook):
-            yield finding("namespace-excluded", about, what)
+            yield finding("namespace-excluded", about, what, found.upgrade("webhooks.namespaceSelector=null"))
     if webhook.get("timeoutSeconds", _LONG) > _LONG:
-        yield finding("timeout-long", about, f"timeoutSeconds is {webhook['timeoutSeconds']}")
+        shorter = found.upgrade(f"webhooks.timeoutSeconds={_LONG}")
+        yield finding("timeout-long", about, f"timeoutSeconds is {webhook['timeoutSeconds']}", shorter)
 
 
 def _narrowed(webhook: Object) -> Iterator[str]:
@@ -148,31 +154,45 @@ def _vital(webhook: Object, found: Installation) -> Iterator[tuple[str, str]]:
 
 
 def _service(configuration: Object, webhook: Object, found: Installation) -> Iterator[Finding]:
-    target = webhook["clientConfig"].get("service")
+    target, about = webhook["clientConfig"].get("service"), f"{named(configuration)}, webhook {webhook['name']}"
     if target is None:
         what = f"it calls {webhook['clientConfig'].get('url')}, and no Service"
-        yield finding("service-wrong", f"{named(configuration)}, webhook {webhook['name']}", what, found.upgrade())
+        yield finding("service-wrong", about, what, found.upgrade())
         return
     if target.get("path") != (path := _PATHS[configuration["kind"]]):
-        what = f"it calls {target.get('path')}, and not {path}"
-        yield finding("service-wrong", f"{named(configuration)}, webhook {webhook['name']}", what)
+        yield finding("service-wrong", about, f"it calls {target.get('path')}, and not {path}", found.upgrade())
     service = found.snapshot.find("Service", target["name"], target["namespace"])
     about = f"Service {target['namespace']}/{target['name']}"
     if service is None:
-        yield finding("service-wrong", about, f"it does not exist, but {named(configuration)} calls it")
+        what = f"it does not exist, but {named(configuration)} calls it"
+        yield finding("service-wrong", about, what, found.upgrade())
         return
-    ports = {port["port"]: port for port in service["spec"].get("ports") or []}
-    port = ports.get(target.get("port", 443))
-    if port is None:
-        yield finding("service-wrong", about, f"it has no port {target.get('port', 443)}, which is called")
+    for what, command in _unreached(service, target.get("port", 443), found):
+        yield finding("service-wrong", about, what, command)
+
+
+def _unreached(service: Object, called_port: int, found: Installation) -> Iterator[tuple[str, str]]:
+    """Why a Service does not lead to the gate, and the command that ends it.
+
+    A port that was changed by hand is another port for Helm, which would add the one of the chart under the same name.
+    """
+    ports = list(service["spec"].get("ports") or ())
+    place = next((place for place, port in enumerate(ports) if port["port"] == called_port), None)
+    if place is None:
+        of_gate = next((place for place, port in enumerate(ports) if port.get("name") == _PORT), None)
+        command = found.upgrade() if of_gate is None else _of_port(service, of_gate, "port", called_port)
+        yield f"it has no port {called_port}, which is called", command
     labels = found.gate["spec"]["template"]["metadata"].get("labels") or {}
     if not service["spec"].get("selector") or not service["spec"]["selector"].items() <= labels.items():
-        yield finding("service-wrong", about, "its selector does not match the pods of the gate")
-    served = {"https", found.flags().port}
-    if port is not None and port.get("targetPort", port["port"]) not in served:
-        yield finding(
-            "service-wrong", about, f"targetPort is {port.get('targetPort')}, but the gate serves {found.flags().port}"
-        )
+        yield "its selector does not match the pods of the gate", found.upgrade()
+    leads_to = ports[place].get("targetPort", called_port) if place is not None else _PORT
+    if place is not None and leads_to not in {_PORT, found.flags().port}:
+        what = f"targetPort is {leads_to}, but the gate serves {found.flags().port}"
+        yield what, _of_port(service, place, "targetPort", _PORT)
+
+
+def _of_port(service: Object, place: int, field: str, value: Any) -> str:
+    return state.patch(service, [{"op": "add", "path": f"/spec/ports/{place}/{field}", "value": value}])
 
 
 def _second(found: Installation) -> Iterator[Finding]:
@@ -204,7 +224,7 @@ def check_leftovers(snapshot: Snapshot, installations: Sequence[Installation]) -
         if any(one.owns(each) for one in installations):
             continue
         if is_ours(each) and not called(each) & gates:
-            yield _left(each, "its release has no gate any more")
+            yield from _deleted(each, snapshot) or [_left(each, "its release has no gate any more")]
         elif any(one.has_left(each) for one in installations):
             yield _left(each, "the release does not have it today, so an upgrade that failed has left it")
 
@@ -213,7 +233,18 @@ def _left(configuration: Object, why: str) -> Finding:
     closed = any(hook.get("failurePolicy", "Fail") == "Fail" for hook in configuration.get("webhooks") or [])
     effect = "; what it matches is refused when the gate does not answer" if closed else ""
     delete = f"kubectl delete {configuration['kind'].lower()} {configuration['metadata']['name']}"
-    return finding("left-over", named(configuration), f"{why}{effect}: {delete}")
+    return finding("left-over", named(configuration), f"{why}{effect}", delete)
+
+
+def _deleted(configuration: Object, snapshot: Snapshot) -> list[Finding]:
+    """The gates that a configuration calls, and that Helm says are installed: the Deployment was deleted by hand."""
+    release = configuration["metadata"]["labels"][INSTANCE]
+    what = f"it does not exist, but release {release} has it, and webhooks call it"
+    return [
+        finding("gate-missing", f"Deployment {namespace}/{name}", what, upgrade(release, namespace))
+        for namespace, name in sorted(called(configuration))
+        if [record["status"] for record in records(snapshot, release, namespace)][-1:] == ["deployed"]
+    ]
 
 
 def check_network(found: Installation) -> Iterator[Finding]:
@@ -228,7 +259,9 @@ def check_network(found: Installation) -> Iterator[Finding]:
     port = found.flags().port
     if about_us and not any(_opens(rule, port) for each in about_us for rule in each["spec"].get("ingress") or []):
         names = " and ".join(named(each) for each in about_us)
-        yield finding("network-closed", names, f"port {port} of the gate is open to no caller")
+        opened = () if any(map(is_ours, about_us)) else ("networkPolicy.enabled=true",)
+        what = f"port {port} of the gate is open to no caller"
+        yield finding("network-closed", names, what, found.upgrade(*opened))
 
 
 def _opens(rule: Object, wanted: int) -> bool:

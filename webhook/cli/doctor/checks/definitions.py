@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from webhook.admission.stamp import ANNOTATION
 from webhook.catalog import POLICIES, Catalog, KnownKind, built_in, groups_of
 from webhook.cli.cases import Case, written
+from webhook.cli.doctor.checks.state import patch
 from webhook.cli.doctor.finding import finding
 from webhook.cli.doctor.snapshot import Installation, Object, named
 from webhook.cli.test import read_cases
@@ -49,7 +50,8 @@ def check(found: Installation, ruling: Ruling) -> Iterator[Finding]:
     for each in ruling.deviations:
         about = f"CustomResourceDefinition {ruling.shipped.kinds[each.kind].plural}.{each.kind.group}"
         if each.unserved:
-            yield finding("definition-unserved", about, f"it does not serve {each.kind.version}")
+            serve = _served(found.snapshot.find(*about.split()) or {}, each.kind.version)
+            yield finding("definition-unserved", about, f"it does not serve {each.kind.version}", serve)
         elif each.is_notable:
             writer = _writer(found.snapshot.find(*about.split()) or {})
             yield finding("definition-differs", about, f"{each}{writer}")
@@ -75,6 +77,14 @@ def _writer(definition: Mapping[str, Any]) -> str:
     return f"; {last['manager']} wrote it last" if last.get("manager") else ""
 
 
+def _served(definition: Mapping[str, Any], version: str) -> str:
+    """The command that lets a definition serve a version; "" if it does not have it."""
+    for place, one in enumerate(definition.get("spec", {}).get("versions") or []):
+        if one["name"] == version:
+            return patch(definition, [{"op": "replace", "path": f"/spec/versions/{place}/served", "value": True}])
+    return ""
+
+
 def _operators(found: Installation) -> Iterator[Finding]:
     for api in found.flags("reconciler").apis:
         for each in found.snapshot.of("Deployment"):
@@ -82,7 +92,7 @@ def _operators(found: Installation) -> Iterator[Finding]:
             theirs = [image for image in images if built_in()[api].runs(image)]
             if theirs:
                 what = f"the operator of {api} ({theirs[0]}) runs, and reconciler.apis.{api} is true"
-                yield finding("operator-beside", named(each), what)
+                yield finding("operator-beside", named(each), what, found.upgrade(f"reconciler.apis.{api}=false"))
 
 
 def check_trials(found: Installation, ruling: Ruling) -> Iterator[Finding]:

@@ -36,10 +36,11 @@ def _replicas(found: Installation) -> Iterator[Finding]:
     wanted = found.gate["spec"].get("replicas", 1)
     scaled = [each["spec"] for each in found.snapshot.of("HorizontalPodAutoscaler", namespace=found.namespace)]
     least = [each.get("minReplicas", 1) for each in scaled if each["scaleTargetRef"]["name"] == found.name]
+    more = found.upgrade("gate.autoscaling.minReplicas=2" if least else "gate.replicas=2")
     if wanted == 0 and not least:
-        yield finding("gate-down", about, "replicas is 0")
+        yield finding("gate-down", about, "replicas is 0", more)
     elif max([*least, 0] if least else [wanted]) < 2:
-        yield finding("one-replica", about, "there is one replica")
+        yield finding("one-replica", about, "there is one replica", more)
 
 
 def _versions(found: Installation) -> Iterator[Finding]:
@@ -49,17 +50,15 @@ def _versions(found: Installation) -> Iterator[Finding]:
         next(c["image"] for c in each["spec"]["template"]["spec"]["containers"] if c["name"] == name)
         for each, name in ((found.gate, "gate"), (found.reconciler, "reconciler"))
     ]
-    if images[0] != images[1]:
-        yield finding(
-            "version-skew", named(found.reconciler), f"its image is {images[1]}, and the gate's is {images[0]}"
-        )
+    if images[0] != images[1] and not (_is_stuck(found.gate) or _is_stuck(found.reconciler)):
+        what = f"its image is {images[1]}, and the gate's is {images[0]}"
+        yield finding("version-skew", named(found.reconciler), what, found.upgrade())
     gate, reconciler = found.flags(), found.flags("reconciler")
     for flag in _JUDGING:
         mine, theirs = getattr(gate, flag), getattr(reconciler, flag)
         if mine != theirs:
-            yield finding(
-                "rules-differ", named(found.reconciler), f"--{flag} is {theirs!r}, and the gate's is {mine!r}"
-            )
+            what = f"--{flag} is {theirs!r}, and the gate's is {mine!r}"
+            yield finding("rules-differ", named(found.reconciler), what, found.upgrade())
 
 
 def _ready(found: Installation) -> Iterator[Finding]:
@@ -70,9 +69,11 @@ def _ready(found: Installation) -> Iterator[Finding]:
     if wanted and len(unready) == len(pods):
         yield finding("gate-down", about, f"no pod is ready: {_why(unready, found, 'gate')}")
     elif _is_stuck(found.gate):
-        yield finding("rollout-stuck", about, f"its new pods do not become ready: {_why(unready, found, 'gate')}")
-    elif _rolls(found.gate) and not found.gate["spec"].get("paused"):
-        yield finding("rollout", about, f"{_new(found.gate)} of {wanted} pods are of the newest template and ready")
+        what = f"its new pods do not become ready: {_why(unready, found, 'gate')}"
+        yield finding("rollout-stuck", about, what, _rollout("undo", found.gate))
+    elif _rolls(found.gate) and not found.gate["spec"].get("paused") and not _is_refused(found.gate):
+        what = f"{_new(found.gate)} of {wanted} pods are of the newest template and ready"
+        yield finding("rollout", about, what, _rollout("status", found.gate))
     else:
         for each in unready:
             yield finding("replica-not-ready", named(each), _trouble(each, found, "gate") or "it is not ready")
@@ -82,15 +83,21 @@ def _reconciler(found: Installation) -> Iterator[Finding]:
     """The reconciler works, too: one pod of it leads."""
     deployment = found.reconciler
     if deployment is None:
+        if account := found.reconciler_account():
+            what = f"it does not exist, but {named(account)} does"
+            yield finding(
+                "reconciler-down", f"Deployment {found.namespace}/{found.name}-reconciler", what, found.upgrade()
+            )
         return
     about, pods = named(deployment), found.pods("reconciler")
     unready = [each for each in pods if not _is_ready(each)]
     if deployment["spec"].get("replicas", 1) == 0:
-        yield finding("reconciler-down", about, "replicas is 0")
+        yield finding("reconciler-down", about, "replicas is 0", found.upgrade("reconciler.replicas=1"))
     elif len(unready) == len(pods):
         yield finding("reconciler-down", about, f"no pod is ready: {_why(unready, found, 'reconciler')}")
     elif _is_stuck(deployment):
-        yield finding("rollout-stuck", about, f"its new pods do not become ready: {_why(unready, found, 'reconciler')}")
+        what = f"its new pods do not become ready: {_why(unready, found, 'reconciler')}"
+        yield finding("rollout-stuck", about, what, _rollout("undo", deployment))
     for each in pods:
         for api, manager in (
             _HELD.findall(_text(each, found, "/metrics", "reconciler") or "") if _is_ready(each) else ()
@@ -98,10 +105,24 @@ def _reconciler(found: Installation) -> Iterator[Finding]:
             yield finding("held-back", about, f"it does not write the status of {api} objects, because {manager} does")
 
 
+def _rollout(verb: str, deployment: Object) -> str:
+    metadata = deployment["metadata"]
+    return f"kubectl rollout {verb} deployment/{metadata['name']} --namespace={metadata.get('namespace', 'default')}"
+
+
 def _is_stuck(deployment: Object) -> bool:
     """Whether an upgrade has made no progress for as long as the Deployment allows."""
+    return _has_condition(deployment, "Progressing", "False") and not _is_refused(deployment)
+
+
+def _is_refused(deployment: Object) -> bool:
+    """Whether the API server refuses its pods, which is a finding of its own."""
+    return _has_condition(deployment, "ReplicaFailure", "True")
+
+
+def _has_condition(deployment: Object, kind: str, status: str) -> bool:
     conditions = (deployment.get("status") or {}).get("conditions") or []
-    return any(each["type"] == "Progressing" and each["status"] == "False" for each in conditions)
+    return any((condition["type"], condition["status"]) == (kind, status) for condition in conditions)
 
 
 def _rolls(deployment: Object) -> bool:
@@ -149,8 +170,7 @@ def _alike(found: Installation) -> Iterator[Finding]:
     for pod in filter(_is_ready, found.pods()):
         if trouble := _AND_YET.match(_text(pod, found, "/readyz") or ""):
             # The account was deleted and made again: the token of the pod is of the one before.
-            restart = f"kubectl rollout restart deployment/{found.name} --namespace={found.namespace}"
-            command = restart if "401" in trouble[1] else ""
+            command = _rollout("restart", found.gate) if "401" in trouble[1] else ""
             yield finding("replica-troubled", named(pod), trouble[1], command)
         text = _text(pod, found, "/metrics")
         if text is None:

@@ -10,7 +10,7 @@ from reconciler.projections.rights import ACTING, NAMED
 from webhook.admission import GroupVersionKind
 from webhook.catalog import Catalog, KnownKind, built_in
 from webhook.cli.doctor.finding import finding
-from webhook.cli.doctor.snapshot import Installation, Object
+from webhook.cli.doctor.snapshot import Installation, Object, is_ours
 from webhook.cluster import LISTED
 from webhook.cluster.view import Kind
 from webhook.enforcement import GROUP
@@ -44,13 +44,31 @@ def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
         listed = found.flags("reconciler").only_namespaces if component == "reconciler" else ()
         within = [list(_granted(found, account, each)) for each in listed]
         about = f"ServiceAccount {found.namespace}/{account}"
+        if _is_gone(account, found):
+            yield finding("right-missing", about, "it does not exist, so its tokens are refused", found.upgrade())
         missing = sorted(str(each) for each in needed[component] if not _has(each, granted, within))
         if missing:
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-            yield finding("right-missing", about, f"it may not {', '.join(missing[:3])}{more}")
-        for rule in (*granted, *chain.from_iterable(within)):
+            yield finding("right-missing", about, f"it may not {', '.join(missing[:3])}{more}", found.upgrade())
+        for rule, binding in (*granted, *chain.from_iterable(within)):
             if danger := _danger(rule):
-                yield finding("right-too-wide", about, danger)
+                yield finding("right-too-wide", about, danger, _narrowed(binding, found))
+
+
+def _is_gone(account: str, found: Installation) -> bool:
+    """Whether an account is known not to exist; manifests may leave it to others."""
+    there = found.snapshot
+    unread = any(text.startswith("serviceaccounts") for text in there.unread)
+    return there.cluster is not None and not unread and there.find("ServiceAccount", account, found.namespace) is None
+
+
+def _narrowed(binding: Object, found: Installation) -> str:
+    """The command that takes a right away again: the chart's roles get their rules back, other bindings go."""
+    if is_ours(binding):
+        return found.upgrade()
+    metadata = binding["metadata"]
+    space = f" --namespace={metadata['namespace']}" if metadata.get("namespace") else ""
+    return f"kubectl delete {binding['kind'].lower()} {metadata['name']}{space}"
 
 
 def _of_certs(found: Installation) -> Iterator[_Right]:
@@ -169,13 +187,13 @@ def _each(group: str, plurals: Iterable[str], verbs: Iterable[str], name: str = 
         yield _Right(group, plural, verb, name)
 
 
-def _has(right: _Right, granted: Sequence[Object], within: Sequence[Sequence[Object]]) -> bool:
+def _has(right: _Right, granted: Sequence[_Grant], within: Sequence[Sequence[_Grant]]) -> bool:
     """Whether a right is granted at all, or in each of the namespaces to which an account is limited."""
-    return _grant(granted, right) or (bool(within) and all(_grant(rules, right) for rules in within))
+    return _is_granted(granted, right) or (bool(within) and all(_is_granted(rules, right) for rules in within))
 
 
-def _granted(found: Installation, account: str, namespace: str) -> Iterator[Object]:
-    """The rules of all roles of an account that apply in a namespace."""
+def _granted(found: Installation, account: str, namespace: str) -> Iterator[_Grant]:
+    """The rules of all roles of an account that apply in a namespace, each with what binds its role."""
     for binding in found.snapshot.of("ClusterRoleBinding", "RoleBinding"):
         here = binding["kind"] == "ClusterRoleBinding" or binding["metadata"].get("namespace") == namespace
         subjects = binding.get("subjects") or []
@@ -184,17 +202,20 @@ def _granted(found: Installation, account: str, namespace: str) -> Iterator[Obje
             ref = binding["roleRef"]
             place = namespace if ref["kind"] == "Role" else None
             role = found.snapshot.find(ref["kind"], ref["name"], place)
-            yield from (role or {}).get("rules") or []
+            yield from ((rule, binding) for rule in (role or {}).get("rules") or [])
 
 
-def _grant(rules: Sequence[Object], right: _Right) -> bool:
+_Grant = tuple[Object, Object]
+
+
+def _is_granted(grants: Sequence[_Grant], right: _Right) -> bool:
     """Whether one of the rules grants a right. The resource is compared first: it differs most often."""
     return any(
         not {right.resource, "*"}.isdisjoint(rule.get("resources", ()))
         and not {right.group, "*"}.isdisjoint(rule.get("apiGroups", ()))
         and not {right.verb, "*"}.isdisjoint(rule.get("verbs", ()))
         and right.name in (rule.get("resourceNames") or [right.name])
-        for rule in rules
+        for rule, _ in grants
     )
 
 

@@ -16,12 +16,13 @@ _PENDING: Final = "pending-"
 def check(installation: Installation) -> Iterator[Finding]:
     yield from _release(installation)
     yield from _budgets(installation)
-    yield from _foreign(installation)
+    foreign = [*_foreign(installation)]
+    yield from foreign or _refused(installation)
 
 
 def _release(installation: Installation) -> Iterator[Finding]:
     """An interrupted `helm upgrade` leaves a record by which each later one is refused."""
-    records = sorted(installation.records(), key=lambda record: int(record["version"]))
+    records = installation.records()
     if not records or not records[-1]["status"].startswith(_PENDING):
         return
     ended = [record["version"] for record in records if record["status"] in {"deployed", "superseded"}]
@@ -88,6 +89,14 @@ def _dead(configuration: Object, place: int, webhook: Object, installation: Inst
         over = f"webhook {webhook.get('name')} fails closed over pods of {installation.namespace}"
         what = f"{over}, and its Service {about} {why}"
         yield finding("pods-refused", named(configuration), what, patch(configuration, operations))
+
+
+def _refused(installation: Installation) -> Iterator[Finding]:
+    """Pods that the API server does not let be made: a quota is used up, an account is missing."""
+    for deployment in filter(None, (installation.gate, installation.reconciler)):
+        for condition in (deployment.get("status") or {}).get("conditions") or ():
+            if condition["type"] == "ReplicaFailure" and condition["status"] == "True":
+                yield finding("pods-refused", named(deployment), str(condition.get("message") or "no pod can be made"))
 
 
 def is_over_pods(webhook: Object, namespace: str) -> bool:
