@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from webhook.ground.later import later
 
@@ -16,31 +16,17 @@ if TYPE_CHECKING:
     from reconciler.say.speaker import OnRequest
     from reconciler.writer import Writer
 
-__all__ = [
-    "CALL_TIMEOUT",
-    "NORMALISED",
-    "Condition",
-    "Health",
-    "Lease",
-    "OnRequest",
-    "Process",
-    "Reach",
-    "Writer",
-    "owned",
-    "report",
-]
-
-_MODULES: Final = {
-    "owned": "children",
-    "Health": "health",
-    **dict.fromkeys(("CALL_TIMEOUT", "Lease"), "lease"),
-    **dict.fromkeys(("Process", "Reach"), "process"),
-    **dict.fromkeys(("Condition", "NORMALISED"), "say.conditions"),
-    "report": "say.reports",
-    "OnRequest": "say.speaker",
-    "Writer": "writer",
-}
-"""The module of each name, which is loaded when the name is first used."""
-
 if not TYPE_CHECKING:
-    __getattr__ = later(__name__, _MODULES)
+    __getattr__ = later(
+        __name__,
+        {
+            "children": "owned",
+            "health": "Health",
+            "lease": "CALL_TIMEOUT Lease",
+            "process": "Process Reach",
+            "say.conditions": "NORMALISED Condition",
+            "say.reports": "report",
+            "say.speaker": "OnRequest",
+            "writer": "Writer",
+        },
+    )

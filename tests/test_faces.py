@@ -1,10 +1,13 @@
 """The face of a package: what other packages may import of it.
 
-A face is the package's ``__init__``, which names in ``__all__`` what it gives, and the modules of the table below, each
-a noun of its own. Tests and a package's own modules may look inside.
+A face is the package's ``__init__``, which gives what it imports of the house and what it defines, and the modules of
+the table below, each a noun of its own. Where there is ``__all__``, only its names count. Tests and a package's own
+modules may look inside.
 """
 
 import ast
+import importlib
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -129,18 +132,53 @@ def module_name(file: Path) -> str:
 
 SOURCES = {module_name(file): file.read_text() for each in FOLDERS for file in sorted((ROOT / each).rglob("*.py"))}
 
+PACKAGES = frozenset(module_name(file) for each in FOLDERS for file in (ROOT / each).rglob("__init__.py"))
+WORDS = {
+    module_name(file): frozenset(re.findall(r"\w+", file.read_text()))
+    for each in (*FOLDERS, "tests")
+    for file in (ROOT / each).rglob("*.py")
+}
+"""The words of each module; the tests are users, too."""
+ROOMS = frozenset(each.name for each in (ROOT / "webhook").iterdir()) - {"cli"}
+"""The packages on which others stand."""
+
 
 def package(name: str) -> str:
     return ".".join(name.split(".")[: 2 if name.startswith("webhook.") else 1])
 
 
 @cache
-def given(source: str) -> frozenset[str]:
-    """The names in ``__all__``."""
+def bindings(source: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The public names that a module defines, and those that it imports of the house, also in ``if TYPE_CHECKING``."""
+    body = ast.parse(source).body
+    defined, imports = set[str](), set[str]()
+    for node in (
+        *body,
+        *(inner for outer in body if isinstance(outer, ast.If) for inner in (*outer.body, *outer.orelse)),
+    ):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            defined.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign | ast.For):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            defined |= {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+        elif isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] in FOLDERS:
+            imports |= {alias.asname or alias.name for alias in node.names if alias.name != "later"}
+    return frozenset(defined), frozenset(imports)
+
+
+@cache
+def listed(source: str) -> frozenset[str] | None:
+    """The names in ``__all__``; None if there is none."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return frozenset(ast.literal_eval(node.value))
-    return frozenset()
+    return None
+
+
+def given(source: str) -> frozenset[str]:
+    """The names that a package gives to others."""
+    names, (defined, imports) = listed(source), bindings(source)
+    return frozenset(name for name in defined | imports if not name.startswith("_")) if names is None else names
 
 
 @cache
@@ -173,6 +211,31 @@ def test_no_import_goes_past_a_face() -> None:
     assert past_faces(SOURCES, FACES) == []
 
 
+def test_a_name_is_imported_from_where_it_is_defined_or_from_a_face() -> None:
+    """No module but a face passes names on, unless it lists them."""
+    passed_on = []
+    for user, text in SOURCES.items():
+        for module, name in sorted(imported(text)):
+            if not name or f"{module}.{name}" in SOURCES or module in PACKAGES or module not in SOURCES:
+                continue
+            if name not in bindings(SOURCES[module])[0] | (listed(SOURCES[module]) or frozenset()):
+                passed_on.append(f"{user}: {module} {name}")
+    assert passed_on == []
+
+
+def test_a_face_gives_only_what_others_use() -> None:
+    for of in sorted(PACKAGES & {f"webhook.{room}" for room in ROOMS}):
+        outside = frozenset(word for user, words in WORDS.items() if package(user) != of for word in words)
+        assert (of, sorted(given(SOURCES[of]) - outside)) == (of, [])
+
+
+def test_what_a_face_loads_later_is_what_it_imports() -> None:
+    for name in sorted(PACKAGES):
+        if "webhook.ground.later import later" in SOURCES[name]:
+            face = importlib.import_module(name)
+            assert (name, [each for each in sorted(given(SOURCES[name])) if not hasattr(face, each)]) == (name, [])
+
+
 def test_every_package_has_a_row() -> None:
     assert {package(name) for name in SOURCES} - {"webhook", "webhook.__main__"} == FACES.keys() | NO_FACE.keys()
 
@@ -203,7 +266,7 @@ def test_a_module_of_a_face_is_there_and_used(of: str, module: str) -> None:
     ],
 )
 def test_an_import_past_a_face_is_found(text: str, expected: bool) -> None:
-    sources = {"webhook.a": "__all__ = ['f']", "webhook.a.b": "", "webhook.a.b.d": "", "webhook.a.c": ""}
+    sources = {"webhook.a": "from webhook.a.b import f", "webhook.a.b": "", "webhook.a.b.d": "", "webhook.a.c": ""}
     faces = {"webhook.a": {"webhook.a.b": ""}}
     assert bool(past_faces({**sources, "webhook.d.e": text}, faces)) is expected
     assert past_faces({**sources, "webhook.a.e": text}, faces) == []

@@ -8,11 +8,6 @@ import pytest
 from webhook import cel
 
 
-def test_every_name_of_the_face_is_there():
-    for name in cel.__all__:
-        assert getattr(cel, name).__doc__ or isinstance(getattr(cel, name), (int, tuple))
-
-
 def test_other_names_are_not():
     with pytest.raises(AttributeError, match=r"module 'webhook\.cel' has no attribute 'parse'"):
         _ = cel.parse

@@ -12,8 +12,8 @@ from tests.library.test_pins import WAYS
 from tests.library.trees import FLUX, lines, pins, write
 from webhook.catalog import built_in
 from webhook.library.pins import Pins
-from webhook.library.pins.hcl import HclError, blocks
 from webhook.library.pins.pin import release_of
+from webhook.library.pins.terraform import HclError, blocks
 
 NO_RELEASE = {
     "${LLMKUBE_VERSION}": '"${LLMKUBE_VERSION}" is a variable',

@@ -30,8 +30,7 @@ from webhook import catalog
 from webhook.catalog import Catalog, KnownKind
 from webhook.cli.cases import Case, run
 from webhook.cli.rule.repairs import said
-from webhook.policy.expression import Expression
-from webhook.policy.reads import OBJECT, SELF, Reads
+from webhook.policy.reads import OBJECT, SELF, Expression, Reads
 
 FOLDER = Path(__file__).with_name("sentences")
 apis = pytest.mark.parametrize("api", sorted(DOCUMENTS))

@@ -44,7 +44,7 @@ from webhook.serve.app import application
 from webhook.serve.gate import Gate
 from webhook.serve.gate.state import Call
 from webhook.serve.http.connection import Connection
-from webhook.serve.http.health import listening
+from webhook.serve.http.sockets import listening
 
 UNKNOWN = "unknown field"
 FOLDERS = rows({file.parent for file in SHARED.glob("samples/*/*/*.yaml")}, "samples")

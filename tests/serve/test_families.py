@@ -55,7 +55,7 @@ ONE_FAMILY = """\
     import http.client, socket, sys
     sys.path.insert(0, {root!r})
     import asyncio, uvicorn
-    from webhook.serve.http.health import listening
+    from webhook.serve.http.sockets import listening
     from webhook.serve.http.sockets import bound
 
     async def app(scope, receive, send):

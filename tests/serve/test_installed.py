@@ -342,7 +342,7 @@ def test_without_the_right_to_watch_it_looks_again_and_again(gate, installed, se
 
 
 def test_an_unexpected_error_is_not_the_last_look(gate, installed, server, loaded, monkeypatch, caplog):
-    monkeypatch.setattr("webhook.serve.installed.SECONDS", 0.02)
+    monkeypatch.setattr("webhook.serve.polling.AGAIN", 0.02)
     once, real = iter([ZeroDivisionError()]), State.definition_names
     monkeypatch.setattr(State, "definition_names", lambda state: broken(once) or real(state))
     put(server, with_prefetch)

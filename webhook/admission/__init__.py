@@ -6,7 +6,7 @@ own: import them by name. A name is loaded when it is first used: an exception o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from webhook.ground.later import later
 
@@ -26,29 +26,12 @@ if TYPE_CHECKING:
     from webhook.admission.plain import cut_end, escaped, one_line
     from webhook.admission.status import WARNING_LENGTH
 
-__all__ = [
-    "WARNING_LENGTH",
-    "Cause",
-    "Decision",
-    "Default",
-    "GroupVersionKind",
-    "Muted",
-    "Refusal",
-    "Request",
-    "Warn",
-    "cut_end",
-    "escaped",
-    "group_version",
-    "labels",
-    "one_line",
-]
-
-_PLAIN: Final = ("cut_end", "escaped", "one_line")
-_MODULES: Final = {
-    **{name: "plain" if name in _PLAIN else "decision" for name in __all__},
-    "WARNING_LENGTH": "status",
-}
-"""The module of each name, which is loaded when the name is first used."""
-
 if not TYPE_CHECKING:
-    __getattr__ = later(__name__, _MODULES)
+    __getattr__ = later(
+        __name__,
+        {
+            "decision": "Cause Decision Default GroupVersionKind Muted Refusal Request Warn group_version labels",
+            "plain": "cut_end escaped one_line",
+            "status": "WARNING_LENGTH",
+        },
+    )

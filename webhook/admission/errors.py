@@ -28,26 +28,6 @@ from typing import Any
 
 from webhook.admission.plain import one_line
 
-__all__ = [
-    "CatalogError",
-    "DeadlineExceeded",
-    "DocumentError",
-    "Fault",
-    "Forbidden",
-    "LoadError",
-    "Malformed",
-    "ModelgateError",
-    "NotReady",
-    "Problem",
-    "RequestError",
-    "SettingsError",
-    "TooLarge",
-    "TooSlow",
-    "Unauthenticated",
-    "Unavailable",
-    "UnsupportedMedia",
-]
-
 
 class ModelgateError(Exception):
     """The root of the tree. Every error can be pickled: a large review is decided in another process."""

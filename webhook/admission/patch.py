@@ -14,22 +14,6 @@ from typing import Any, Final, NamedTuple, NotRequired, TypedDict
 
 import orjson
 
-__all__ = [
-    "MOST_OPERATIONS",
-    "Operation",
-    "PatchError",
-    "Step",
-    "TestFailed",
-    "apply",
-    "diff",
-    "encoded",
-    "keys",
-    "operations",
-    "pointer",
-    "steps",
-]
-
-
 Keys = tuple[str, ...]
 
 MOST_OPERATIONS: Final = 1_000

@@ -23,8 +23,6 @@ from webhook.admission.status import status, warnings
 from webhook.golang.credentials import masked
 from webhook.golang.json import has_unsettled, settle, settled_text
 
-__all__ = ["decode", "encode"]
-
 _VERSIONS: Final = ("admission.k8s.io/v1", "admission.k8s.io/v1beta1")
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 

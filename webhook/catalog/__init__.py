@@ -7,7 +7,7 @@ rules hold then.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from webhook.catalog.applies import NOTHING_ASIDE, Aside, Dependences, Sight
 from webhook.catalog.catalog import Catalog, api_folders, load, ship
@@ -25,51 +25,12 @@ if TYPE_CHECKING:
     from webhook.catalog.neighbours import neighbour
     from webhook.catalog.operators import definition_names, forms, names_of
 
-__all__ = [
-    "FORMS",
-    "NOTHING_ASIDE",
-    "NO_PACK",
-    "PACK",
-    "POLICIES",
-    "UNKNOWN",
-    "Aside",
-    "By",
-    "Catalog",
-    "Dependences",
-    "Deviation",
-    "InForce",
-    "Kinds",
-    "KnownKind",
-    "Pack",
-    "Sight",
-    "api_folders",
-    "built_in",
-    "check_settings",
-    "chosen",
-    "definition_names",
-    "facts_of",
-    "forms",
-    "groups_of",
-    "installed_pack",
-    "known_apis",
-    "later_releases",
-    "load",
-    "names_of",
-    "names_of_children",
-    "names_read",
-    "neighbour",
-    "ship",
-    "unfitting",
-    "with_installed",
-    "with_operator",
-]
-
-_MODULES: Final = {
-    **dict.fromkeys(("Deviation", "with_installed"), "installed"),
-    "neighbour": "neighbours",
-    **dict.fromkeys(("definition_names", "forms", "names_of"), "operators"),
-}
-"""The module of each name that few commands and objects need."""
-
 if not TYPE_CHECKING:
-    __getattr__ = later(__name__, _MODULES)
+    __getattr__ = later(
+        __name__,
+        {
+            "installed": "Deviation with_installed",
+            "neighbours": "neighbour",
+            "operators": "definition_names forms names_of",
+        },
+    )

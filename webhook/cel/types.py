@@ -10,29 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-__all__ = [
-    "ANY",
-    "BOOL",
-    "BYTES",
-    "DOUBLE",
-    "DURATION",
-    "DYN",
-    "INT",
-    "NULL",
-    "STRING",
-    "TIMESTAMP",
-    "UINT",
-    "Type",
-    "list_of",
-    "map_of",
-    "object_of",
-    "opaque",
-    "optional_of",
-    "param",
-    "type_of",
-    "wrapper_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Type:

@@ -5,7 +5,7 @@ What connects to a cluster (``connection``, ``live``) is not here: import these 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from webhook.cluster.view import APIResource, ClusterView, CountedView, Key, Kind, MemoryView, NotedView, Notes
 from webhook.ground.later import later
@@ -35,77 +35,20 @@ if TYPE_CHECKING:
     from webhook.cluster.reflector import Reflector, backoff
     from webhook.cluster.store import Store
 
-__all__ = [
-    "DEFINITIONS",
-    "JSON",
-    "LISTED",
-    "METADATA_ONLY",
-    "APIResource",
-    "AccessReview",
-    "ApiError",
-    "ClusterAnswer",
-    "ClusterQuestion",
-    "ClusterView",
-    "CountedView",
-    "Definitions",
-    "FollowedDefinitions",
-    "FollowedPolicies",
-    "Following",
-    "Key",
-    "Kind",
-    "LabelSelection",
-    "Listener",
-    "MemoryView",
-    "NodeStore",
-    "NotedView",
-    "Notes",
-    "ReadThrough",
-    "Reader",
-    "Reference",
-    "Reflector",
-    "RequestView",
-    "ServedKind",
-    "Store",
-    "Unreachable",
-    "ask",
-    "backoff",
-    "content_of",
-    "find",
-    "is_optional",
-    "join",
-    "light",
-    "may_be_denied",
-]
-
-_MODULES: Final = {
-    **dict.fromkeys(("ApiError", "JSON", "METADATA_ONLY", "Reader", "Unreachable", "content_of"), "api"),
-    **dict.fromkeys(("DEFINITIONS", "Definitions", "FollowedDefinitions"), "definitions"),
-    **dict.fromkeys(("Following", "Listener", "join"), "informer"),
-    "FollowedPolicies": "policies",
-    **dict.fromkeys(
-        (
-            "LISTED",
-            "AccessReview",
-            "ClusterAnswer",
-            "ClusterQuestion",
-            "LabelSelection",
-            "ReadThrough",
-            "Reference",
-            "RequestView",
-            "ServedKind",
-            "ask",
-            "find",
-            "is_optional",
-            "light",
-            "may_be_denied",
-        ),
-        "readthrough",
-    ),
-    "NodeStore": "nodes",
-    **dict.fromkeys(("Reflector", "backoff"), "reflector"),
-    "Store": "store",
-}
-"""The module of each name, which is loaded when the name is first used."""
-
 if not TYPE_CHECKING:
-    __getattr__ = later(__name__, _MODULES)
+    __getattr__ = later(
+        __name__,
+        {
+            "api": "JSON METADATA_ONLY ApiError Reader Unreachable content_of",
+            "definitions": "DEFINITIONS Definitions FollowedDefinitions",
+            "informer": "Following Listener join",
+            "nodes": "NodeStore",
+            "policies": "FollowedPolicies",
+            "readthrough": (
+                "LISTED AccessReview ClusterAnswer ClusterQuestion LabelSelection ReadThrough Reference RequestView "
+                "ServedKind ask find is_optional light may_be_denied"
+            ),
+            "reflector": "Reflector backoff",
+            "store": "Store",
+        },
+    )

@@ -10,25 +10,6 @@ from urllib.parse import quote
 
 from webhook.ground.budget import Budget
 
-__all__ = [
-    "NODE",
-    "TOO_MANY",
-    "UNREADABLE",
-    "APIResource",
-    "ClusterView",
-    "CountedView",
-    "Freshness",
-    "Key",
-    "Kind",
-    "MemoryView",
-    "NotedView",
-    "Notes",
-    "Sought",
-    "Unwatched",
-    "is_name",
-    "is_unreadable",
-]
-
 
 class Kind(NamedTuple):
     """Group and kind, without version: references in the five APIs do not name one."""

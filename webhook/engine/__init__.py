@@ -14,23 +14,3 @@ from webhook.engine.pods import POD_CODES
 from webhook.engine.rules import UNSEEN
 from webhook.engine.ruling import Ruling, vocabulary
 from webhook.engine.strictness import EXEMPT
-
-__all__ = [
-    "CHILD_CODES",
-    "DEFAULT_OPTIONS",
-    "EXEMPT",
-    "FIT_CODES",
-    "KUBERNETES_CODES",
-    "NAMESPACE",
-    "POD_CODES",
-    "UNSEEN",
-    "Native",
-    "Options",
-    "Ruling",
-    "described",
-    "description_faults",
-    "fit_tables",
-    "mutate",
-    "validate",
-    "vocabulary",
-]

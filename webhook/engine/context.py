@@ -29,8 +29,6 @@ from webhook.engine.options import NAMESPACE
 from webhook.schema import SchemaError, load_crd
 from webhook.vap import CLUSTER_KINDS, Equivalent, GroupVersionResource, KindSchema, MemoryContext, ParamKind, Selector
 
-__all__ = ["Incomplete", "Live", "Offline"]
-
 
 class Offline(MemoryContext):
     """The schemas of the catalog, and a fixed set of objects. Every permission check is denied.

@@ -19,8 +19,6 @@ from webhook.manifests.documents import Document
 from webhook.manifests.files import Contents
 from webhook.vap import GroupVersionResource, NativePolicies, is_native, published
 
-__all__ = ["PolicySet", "load"]
-
 _FOREIGN_GROUPS: Final = ("kyverno.io", "gatekeeper.sh", "kubewarden.io")
 """The groups, or their ends, of policies that other programs evaluate."""
 _WEBHOOKS: Final = "admissionregistration.k8s.io"

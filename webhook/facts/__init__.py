@@ -18,41 +18,6 @@ from webhook.facts.names import LABEL, is_typo, label, named
 from webhook.facts.nodes import Memo
 from webhook.facts.references import UNSEEN, Looked, Member, TooCostlyError, referenced
 
-__all__ = [
-    "CHOICES",
-    "COMPARISONS",
-    "EXPLANATIONS",
-    "FACTS",
-    "FIT_FETCHED",
-    "FIT_WATCHED",
-    "GIB",
-    "KNOWN",
-    "LABEL",
-    "UNSEEN",
-    "WATCHED",
-    "Bound",
-    "Fact",
-    "Fetched",
-    "FitOf",
-    "GpuLoad",
-    "Knowledge",
-    "Looked",
-    "Member",
-    "Memo",
-    "ServedPod",
-    "Table",
-    "TooCostlyError",
-    "Workload",
-    "device_of_labels",
-    "gib",
-    "inputs_of",
-    "is_typo",
-    "label",
-    "named",
-    "referenced",
-    "watched",
-]
-
 KNOWN: Final[Mapping[str, Knowledge]] = {
     module.__name__.rpartition(".")[2]: module.KNOWLEDGE for module in (aim, llmaz, llmd, llmkube, ome)
 }

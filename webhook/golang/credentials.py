@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["HIDDEN", "masked"]
-
 HIDDEN: Final = "***"
 
 _END: Final = r"""(?:[^\s&#"'\\]|\\(?!u0026|["nrt]))"""

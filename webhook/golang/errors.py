@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["GoError", "aggregate", "readable"]
-
 
 class GoError(ValueError):
     """Go's standard library rejects a text; ``message`` is Go's error text ("invalid port …")."""

@@ -6,8 +6,6 @@ from typing import Any, Final
 
 from webhook.golang.strconv import quote, shortest
 
-__all__ = ["GoStrings", "type_text", "value_text"]
-
 
 class GoStrings(list[str]):
     """A ``[]string`` that prints as Go source (``%#v``) instead of JSON."""

@@ -16,19 +16,6 @@ from webhook.golang.errors import GoError
 from webhook.golang.regexp import compiled
 from webhook.golang.strconv import INT64, plain, shortest
 
-__all__ = [
-    "GoStruct",
-    "ValueFault",
-    "copied",
-    "decode",
-    "deep_equal",
-    "has_unsettled",
-    "marshal",
-    "read_numbers",
-    "settle",
-    "settled_text",
-]
-
 _HTML: Final = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")

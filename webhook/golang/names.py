@@ -11,16 +11,6 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-__all__ = [
-    "dns_1035_label",
-    "dns_1123_label",
-    "dns_1123_subdomain",
-    "generated_name",
-    "label_key",
-    "label_value",
-    "path_segment",
-]
-
 _LONGEST_BASE: Final = 58
 _LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _LABEL_1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"

@@ -6,8 +6,6 @@ import ipaddress
 import re
 from functools import cache
 
-__all__ = ["is_address", "is_cidr", "is_ip", "is_ipv4", "is_ipv6", "is_mac"]
-
 _OCTETS = re.compile(r"0*(\d{1,3})\.0*(\d{1,3})\.0*(\d{1,3})\.0*(\d{1,3})", re.ASCII)
 _MAC = (
     r"[0-9a-f]{2}(:[0-9a-f]{2}){5}((:[0-9a-f]{2}){2}|(:[0-9a-f]{2}){14})?",

@@ -9,8 +9,6 @@ from typing import Final, NamedTuple
 from webhook.golang.errors import GoError
 from webhook.golang.strconv import quote
 
-__all__ = ["Address", "parse_address", "parse_prefix"]
-
 _GROUP: Final = re.compile(r"[0-9a-fA-F]*", re.ASCII)
 _BITS: Final = re.compile(r"0|[1-9]\d{0,8}", re.ASCII)
 

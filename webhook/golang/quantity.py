@@ -17,8 +17,6 @@ from typing import Final
 from webhook.golang.errors import GoError
 from webhook.golang.strconv import INT64, parse_int
 
-__all__ = ["Quantity", "parse"]
-
 _BINARY, _DECIMAL, _EXPONENT = "BinarySI", "DecimalSI", "DecimalExponent"
 _DECIMALS: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARIES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}

@@ -12,8 +12,6 @@ import re2
 
 from webhook.golang.errors import GoError
 
-__all__ = ["Search", "Span", "compiled", "matcher", "next_rune"]
-
 Span = tuple[int, int]
 Search = Callable[[bytes, int], Span | None]
 """A function of a text in UTF-8 and a byte position: the leftmost match from there, or None."""

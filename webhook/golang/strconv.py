@@ -10,22 +10,6 @@ from typing import Final
 
 from webhook.golang.errors import GoError
 
-__all__ = [
-    "INT64",
-    "SPACE",
-    "UINT64",
-    "atoi",
-    "exponent",
-    "fixed",
-    "parse_float",
-    "parse_int",
-    "parse_uint",
-    "plain",
-    "quote",
-    "shortest",
-    "shortest32",
-]
-
 INT64: Final = range(-(2**63), 2**63)
 UINT64: Final = range(2**64)
 SPACE: Final = (

@@ -15,17 +15,6 @@ from webhook.golang.errors import GoError, readable
 from webhook.golang.strconv import atoi
 from webhook.golang.time import SECOND, Time
 
-__all__ = [
-    "decode_base64",
-    "is_byte",
-    "is_date",
-    "is_datetime",
-    "is_uuid",
-    "parse_date",
-    "parse_date_time",
-    "parse_duration",
-]
-
 _UUID: Final = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 _BYTE: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)

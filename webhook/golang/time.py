@@ -8,19 +8,6 @@ from typing import Final, NamedTuple
 from webhook.golang.errors import GoError
 from webhook.golang.strconv import INT64
 
-__all__ = [
-    "DATE",
-    "DATE_TIME",
-    "RFC3339",
-    "SECOND",
-    "Civil",
-    "Time",
-    "civil",
-    "format_rfc3339",
-    "parse",
-    "parse_duration",
-]
-
 SECOND: Final = 1_000_000_000
 """Nanoseconds."""
 

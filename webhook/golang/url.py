@@ -11,8 +11,6 @@ from webhook.golang.errors import GoError
 from webhook.golang.netip import parse_address
 from webhook.golang.strconv import quote
 
-__all__ = ["ParsedURL", "decoded", "parse", "parse_request_uri", "query_values", "usual"]
-
 _PLAIN: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 _PATH: Final = frozenset(_PLAIN + b"$&+,/:;=@")
 _HOST: Final = frozenset(_PLAIN + b"!\"$&'()*+,:;<=>[]")

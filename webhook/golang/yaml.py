@@ -13,8 +13,6 @@ from webhook.golang.errors import GoError
 from webhook.golang.json import settle
 from webhook.golang.strconv import INT64, UINT64
 
-__all__ = ["HINTS", "MERGE", "has_too_many_aliases", "key_text", "kustomized", "number", "scalar"]
-
 _TAG: Final = "tag:yaml.org,2002:"
 MERGE: Final = f"{_TAG}merge"
 _RESOLVED: Final = frozenset(f"{_TAG}{name}" for name in ("str", "bool", "int", "float", "null", "timestamp"))

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["NAMESPACE", "OTHER"]
-
 NAMESPACE: Final = "object_namespace"
 """The label with the namespace of an object: in Prometheus, ``namespace`` is that of the pod."""
 

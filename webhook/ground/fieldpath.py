@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["ROOT", "FieldPath", "field_keys", "field_path"]
-
 _NAME: Final = re.compile(r"[A-Za-z_$][\w$-]*")
 _NAMES: Final = re.compile(rf"{_NAME.pattern}(?:\.{_NAME.pattern})*")
 _KEY: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")

@@ -7,43 +7,19 @@ concern.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from webhook.ground.later import later
 from webhook.kubernetes.places import DECLARED, Place, Spot, parts, pod_places, spots
 from webhook.kubernetes.remedies import LINE, Fault, advised_warning, faults_of, shortened
-from webhook.kubernetes.shown import VALUE, cut
 from webhook.kubernetes.validate import validate
 from webhook.kubernetes.warnings import template_warnings, warned
 
 if TYPE_CHECKING:
     from webhook.kubernetes.objects import is_validated, name_rule, object_errors, prepared, with_defaults
 
-__all__ = [
-    "DECLARED",
-    "LINE",
-    "VALUE",
-    "Fault",
-    "Place",
-    "Spot",
-    "advised_warning",
-    "cut",
-    "faults_of",
-    "is_validated",
-    "name_rule",
-    "object_errors",
-    "parts",
-    "pod_places",
-    "prepared",
-    "shortened",
-    "spots",
-    "template_warnings",
-    "validate",
-    "warned",
-    "with_defaults",
-]
-
-_OBJECTS: Final = ("is_validated", "name_rule", "object_errors", "prepared", "with_defaults")
-
 if not TYPE_CHECKING:  # whole objects are a matter of files, not of the server
-    __getattr__ = later(__name__, dict.fromkeys(_OBJECTS, "objects"))
+    __getattr__ = later(
+        __name__,
+        {"objects": "is_validated name_rule object_errors prepared with_defaults"},
+    )

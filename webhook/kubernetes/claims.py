@@ -11,8 +11,6 @@ from webhook.kubernetes.metadata import check_annotations
 from webhook.kubernetes.values import Json, field, quantities, text, texts
 from webhook.schema.fielderror import forbidden, invalid, not_supported, required
 
-__all__: list[str] = []
-
 _MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _ONE_POD: Final = "ReadWriteOncePod"
 _NAMES: Final = ("name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation")
@@ -55,8 +53,7 @@ def _check_sources(judge: Judge, source: Json | None, ref: Json | None, at: Fiel
     if ref is None:
         return
     space = text(ref, "namespace")
-    for problem in dns_1123_label(space) if space else []:
-        judge.add(invalid(at.child("dataSourceRef", "namespace"), space, problem))
+    judge.add_invalid(dns_1123_label(space) if space else [], space, at, "dataSourceRef", "namespace")
     if source is None:
         return
     if space:

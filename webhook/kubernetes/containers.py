@@ -50,8 +50,7 @@ def check_ports(judge: Judge, container: Json, path: FieldPath) -> None:
     for index, port in structs(container, "ports"):
         at, name = path.index(index), text(port, "name")
         problems = FORMATS["portName"][1](name) if name else []
-        for problem in problems:
-            judge.add(invalid(at.child("name"), name, problem))
+        judge.add_invalid(problems, name, at, "name")
         if name and not problems:
             if name in names:
                 judge.add(duplicate(at.child("name"), name), only_if_complete=True)
@@ -60,8 +59,7 @@ def check_ports(judge: Judge, container: Json, path: FieldPath) -> None:
         if not inside:
             judge.add(required(at.child("containerPort")), only_if_complete=port.get("containerPort") is None)
         else:
-            for problem in FORMATS["port"][1](inside):
-                judge.add(invalid(at.child("containerPort"), inside, problem))
+            judge.add_invalid(FORMATS["port"][1](inside), inside, at, "containerPort")
 
 
 def check_port_list(judge: Judge, ports: list[Any], path: FieldPath) -> None:

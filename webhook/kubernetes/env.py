@@ -89,8 +89,7 @@ def check_field_ref(judge: Judge, value: Json, at: FieldPath, allowed: list[str]
     base, key = _subscript(path)
     if key is not None:
         key = key.lower() if base == "metadata.annotations" else key
-        for fault in label_key(key):
-            judge.add(invalid(at, key, fault))
+        judge.add_invalid(label_key(key), key, at)
     elif (base := "spec.nodeName" if base == "spec.host" else base) not in allowed:
         judge.add(not_supported(at.child("fieldPath"), base, allowed))
 

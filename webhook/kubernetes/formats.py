@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import Any, Final
 
 from webhook.golang.errors import GoError
@@ -27,38 +28,8 @@ def between(low: int, high: int) -> str:
     return f"must be between {low} and {high}, inclusive"
 
 
-def _range(low: int, high: int) -> Callable[[int], list[str]]:
-    return lambda value: [] if low <= value <= high else [between(low, high)]
-
-
-def _at_least_zero(value: int) -> list[str]:
-    return ["must be greater than or equal to 0"] if value < 0 else []
-
-
-def _mode(value: int) -> list[str]:
-    fault = "must be a number between 0 and 0777 (octal), both inclusive"
-    return [] if 0 <= value <= 0o777 else [fault]
-
-
-def _partition(value: int) -> list[str]:
-    """The text says 1, the rule allows 0."""
-    return [] if 0 <= value <= 255 else [between(1, 255)]
-
-
-def _weight(value: int) -> list[str]:
-    return [] if 1 <= value <= 100 else ["must be in the range 1-100"]
-
-
-def _positive(value: int) -> list[str]:
-    return ["must be greater than zero"] if value <= 0 else []
-
-
-def _above_zero(value: int) -> list[str]:
-    return ["must be greater than 0"] if value <= 0 else []
-
-
-def _one(value: int) -> list[str]:
-    return [] if value in (0, 1) else ["must be 1"]  # 0 gets the default
+def _range(low: int, high: float, why: str = "") -> Callable[[int], list[str]]:
+    return lambda value: [] if low <= value <= high else [why or between(low, int(high))]
 
 
 def _up_the_tree(value: str) -> list[str]:
@@ -171,12 +142,12 @@ FORMATS: Final[Mapping[str, tuple[type, Callable[[Any], list[str]]]]] = {
     "hostPort": (int, lambda value: _range(1, 65535)(value) if value else []),
     "lun": (int, _range(0, 255)),
     "deadline": (int, _range(1, _LIMIT)),
-    "mode": (int, _mode),
-    "partition": (int, _partition),
-    "weight": (int, _weight),
-    "natural": (int, _at_least_zero),
-    "positive": (int, _positive),
-    "aboveZero": (int, _above_zero),
-    "one": (int, _one),
+    "mode": (int, _range(0, 0o777, "must be a number between 0 and 0777 (octal), both inclusive")),
+    "partition": (int, _range(0, 255, between(1, 255))),  # the text says 1, the rule allows 0
+    "weight": (int, _range(1, 100, "must be in the range 1-100")),
+    "natural": (int, _range(0, inf, "must be greater than or equal to 0")),
+    "positive": (int, _range(1, inf, "must be greater than zero")),
+    "aboveZero": (int, _range(1, inf, "must be greater than 0")),
+    "one": (int, _range(0, 1, "must be 1")),  # 0 gets the default
 }
 """By name: the type that JSON gives the value, and its problems."""

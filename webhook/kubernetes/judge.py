@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,7 @@ from webhook.ground.budget import Budget
 from webhook.ground.fieldpath import FieldPath
 from webhook.kubernetes.formats import FORMATS
 from webhook.kubernetes.values import Json, integer
-from webhook.schema.fielderror import ERRORS, FieldError, forbidden, invalid, not_supported, required
+from webhook.schema.fielderror import ERRORS, OMIT, FieldError, forbidden, invalid, not_supported, required
 
 DATA: Final[dict[str, Any]] = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
 """The rules that are data: ``types``, each with its ``fields``, and lists that the modules of this package read."""
@@ -87,6 +87,21 @@ class Judge:
         if len(self.errors) == ERRORS:
             raise EnoughError
         self.errors.append(error)
+
+    def add_invalid(self, problems: Iterable[str], value: Any, at: FieldPath, *below: str) -> None:
+        """Note each of the problems of the value at a path, or at the names below it."""
+        for problem in problems:
+            self.add(invalid(at.child(*below) if below else at, value, problem))
+
+    def judged(self, place: FieldPath, judge_value: Callable[[], object]) -> list[FieldError]:
+        """The errors after ``judge_value``, which adds them; after :data:`ERRORS` there is one more, which says so."""
+        try:
+            judge_value()
+            self.spend(place)
+        except EnoughError:
+            why = f"it has more than {ERRORS:,} faults, so what comes after them is not judged"
+            self.errors.append(FieldError("FieldValueTooMany", str(place), why, OMIT))
+        return self.errors
 
     def spend(self, place: object) -> None:
         """Count the steps that were made."""

@@ -31,8 +31,7 @@ def check_annotations(judge: Judge, meta: Json, path: FieldPath) -> None:
     """``ValidateAnnotations``."""
     notes = field(meta, "annotations") or {}
     for key in notes:
-        for problem in label_key(key.lower()):
-            judge.add(invalid(path, key, problem))
+        judge.add_invalid(label_key(key.lower()), key, path)
     for error in annotations_size(_texts(notes), path):
         judge.add(error)
 
@@ -65,8 +64,7 @@ def check_pod_annotations(judge: Judge, meta: Json, spec: Json, path: FieldPath)
     names = {text(container, "name") for _, container in all_containers(spec, ROOT)}
     for key, note in notes.items():
         if key == SECCOMP_POD or key.startswith(SECCOMP):
-            for problem in _seccomp_problems(note):
-                judge.add(invalid(path.child(key), note.removeprefix(_LOCAL), problem))
+            judge.add_invalid(_seccomp_problems(note), note.removeprefix(_LOCAL), path, key)
         elif key.startswith(APP_ARMOR):
             name = key.removeprefix(APP_ARMOR)
             if name not in names:

@@ -154,7 +154,7 @@ def _kind(node: SchemaNode) -> str:
             return kind
     for kind, all_names in _NAMES.items():
         is_most = names <= all_names and len(names) >= _MOST * len(all_names)
-        if is_most and names >= _TELLING.get(kind, frozenset()) and _CONFIRMED.get(kind, _anything)(node):
+        if is_most and names >= _TELLING.get(kind, frozenset()) and (kind not in _CONFIRMED or _CONFIRMED[kind](node)):
             return kind
     return ""
 
@@ -162,10 +162,6 @@ def _kind(node: SchemaNode) -> str:
 def _is_selector(node: SchemaNode | None) -> bool:
     """Whether a node is a map of texts: it has no shape, but its name tells what it is beside other parts of pods."""
     return node is not None and node.additional is not None and node.additional.type == "string"
-
-
-def _anything(_: SchemaNode) -> bool:
-    return True
 
 
 def _has_amounts(node: SchemaNode) -> bool:
@@ -180,19 +176,11 @@ def _selects_nodes(node: SchemaNode) -> bool:
     return required is not None and "nodeSelectorTerms" in required.properties
 
 
-def _has_sources(node: SchemaNode) -> bool:
-    return "secretKeyRef" in node.properties["valueFrom"].properties
-
-
-def _has_handlers(node: SchemaNode) -> bool:
-    return "httpGet" in node.properties["preStop"].properties
-
-
 _CONFIRMED: Final[Mapping[str, Callable[[SchemaNode], bool]]] = {
     "ResourceRequirements": _has_amounts,
     "NodeAffinity": _selects_nodes,
-    "EnvVar": _has_sources,
-    "Lifecycle": _has_handlers,
+    "EnvVar": lambda node: "secretKeyRef" in node.properties["valueFrom"].properties,
+    "Lifecycle": lambda node: "httpGet" in node.properties["preStop"].properties,
 }
 
 

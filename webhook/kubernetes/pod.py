@@ -24,11 +24,7 @@ POD: Final = "pod"
 _NAMES: Final = frozenset(DATA["shapes"]["PodSpec"])
 _RESTARTS: Final = ("Always", "OnFailure", "Never")
 _SYSTEMS: Final = ("linux", "windows")
-_CLAIM: Final = (
-    ("Name", "name"),
-    ("ResourceClaimName", "resourceClaimName"),
-    ("ResourceClaimTemplateName", "resourceClaimTemplateName"),
-)
+_CLAIM: Final = ("name", "resourceClaimName", "resourceClaimTemplateName")
 
 
 def check_template(judge: Judge, template: Json, at: FieldPath) -> None:
@@ -116,8 +112,7 @@ def _check_owner(judge: Judge, spec: Json, at: FieldPath) -> None:
 
 def _check_names(judge: Judge, spec: Json, at: FieldPath) -> None:
     account = text(spec, "serviceAccountName") or text(spec, "serviceAccount")
-    for problem in dns_1123_subdomain(account) if account else []:
-        judge.add(invalid(at.child("serviceAccountName"), account, problem))
+    judge.add_invalid(dns_1123_subdomain(account) if account else [], account, at, "serviceAccountName")
     if spec.get("preemptionPolicy") == "":
         judge.add(required(at.child("preemptionPolicy")))
     name = spec.get("hostnameOverride")
@@ -176,8 +171,7 @@ def _dns(judge: Judge, value: Json, at: FieldPath) -> None:
         judge.add(invalid(at.child("searches"), searches, why))
     for index, search in enumerate(searches):
         name = search.removesuffix(".")
-        for problem in FORMATS["search"][1](name) if search != "." else []:
-            judge.add(invalid(at.child("searches").index(index), name, problem))
+        judge.add_invalid(FORMATS["search"][1](name) if search != "." else [], name, at.child("searches").index(index))
     for index, option in structs(value, "options"):
         if not text(option, "name"):
             judge.add(required(at.child("options").index(index), "must not be empty"), only_if_complete=True)
@@ -188,8 +182,7 @@ def check_gates(judge: Judge, spec: Json, at: FieldPath) -> None:
     path, seen = at.child("schedulingGates"), set[str]()
     for index, gate in structs(spec, "schedulingGates"):
         name = text(gate, "name")
-        for problem in label_key(name):
-            judge.add(invalid(path.index(index), name, problem))
+        judge.add_invalid(label_key(name), name, path.index(index))
         if name in seen:
             judge.add(duplicate(path.index(index), name), only_if_complete=True)
         seen.add(name)
@@ -205,8 +198,7 @@ def check_claims(judge: Judge, spec: Json, path: FieldPath) -> None:
         elif name in seen:
             judge.add(duplicate(own.child("name"), name), only_if_complete=True)
         else:
-            for problem in dns_1123_label(name):
-                judge.add(invalid(own.child("name"), name, problem))
+            judge.add_invalid(dns_1123_label(name), name, own, "name")
             seen.add(name)
         walk(judge, "PodResourceClaim", claim, own)
 

@@ -69,8 +69,7 @@ def _http(judge: Judge, value: Json, at: FieldPath) -> None:
     _check_port(judge, value, at)
     for _, header in structs(value, "httpHeaders"):
         name = text(header, "name")
-        for problem in FORMATS["header"][1](name):
-            judge.add(invalid(at.child("httpHeaders"), name, problem))
+        judge.add_invalid(FORMATS["header"][1](name), name, at, "httpHeaders")
 
 
 @rule("TCPSocketAction")
@@ -88,8 +87,7 @@ def _check_port(judge: Judge, value: Json, at: FieldPath) -> None:
             judge.add(invalid(at.child("port"), 0, problem), only_if_complete=True)
     else:
         kind, problems_of = FORMATS["portName" if isinstance(port, str) else "port"]
-        for problem in problems_of(port) if type(port) is kind else []:
-            judge.add(invalid(at.child("port"), port, problem))
+        judge.add_invalid(problems_of(port) if type(port) is kind else [], port, at, "port")
 
 
 @rule("SleepAction")

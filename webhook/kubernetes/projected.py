@@ -13,18 +13,9 @@ from webhook.kubernetes.values import Json, field, go_struct, number, structs, t
 from webhook.schema import annotations_size
 from webhook.schema.fielderror import FieldError, forbidden, invalid, required, too_long
 
-__all__: list[str] = []
-
 _SOURCES: Final = ("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
 _CERTIFICATE_PATHS: Final = ("credentialBundlePath", "keyPath", "certificateChainPath")
-_BUNDLE: Final = (
-    ("Name", "name"),
-    ("SignerName", "signerName"),
-    ("LabelSelector", "labelSelector"),
-    ("Optional", "optional"),
-    ("Path", "path"),
-    ("User", "user"),
-)
+_BUNDLE: Final = ("name", "signerName", "labelSelector", "optional", "path", "user")
 _DAY: Final = 24 * 60 * 60
 
 

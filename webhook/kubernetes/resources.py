@@ -106,8 +106,7 @@ def _check_name(judge: Judge, name: str, path: FieldPath, *, pod: bool) -> None:
 
 def check_resource_name(judge: Judge, name: str, at: FieldPath) -> None:
     """``ValidateContainerResourceName``."""
-    for problem in _name_problems(name):
-        judge.add(invalid(at, name, problem))
+    judge.add_invalid(_name_problems(name), name, at)
 
 
 def _check_amount(judge: Judge, name: str, amount: Quantity, path: FieldPath) -> None:
@@ -166,8 +165,7 @@ def _claim(judge: Judge, name: str, request: str, path: FieldPath, seen: set[str
         judge.add(duplicate(path, name))
         return
     key = f"{name}/{request}" if request else name
-    for problem in dns_1123_label(request) if request else []:
-        judge.add(invalid(path.child("request"), request, problem))
+    judge.add_invalid(dns_1123_label(request) if request else [], request, path, "request")
     if key in seen or (not request and name in named):
         judge.add(duplicate(path, key))
     seen.add(key)

@@ -55,15 +55,13 @@ def _field_requirement(judge: Judge, value: Json, at: FieldPath) -> None:
         judge.add(invalid(at.child("key"), key, "not a valid field selector key"))
         return
     for index, name in enumerate(values):
-        for problem in dns_1123_subdomain(name):
-            judge.add(invalid(at.child("values").index(index), name, problem))
+        judge.add_invalid(dns_1123_subdomain(name), name, at.child("values").index(index))
 
 
 @rule("PodAffinityTerm")
 def _affinity_term(judge: Judge, value: Json, at: FieldPath) -> None:
     for name in texts(value, "namespaces"):
-        for problem in dns_1123_label(name):
-            judge.add(invalid(at.child("namespace"), name, problem))
+        judge.add_invalid(dns_1123_label(name), name, at, "namespace")
     _check_label_keys(judge, value, at)
 
 
@@ -77,8 +75,7 @@ def _check_label_keys(judge: Judge, value: Json, at: FieldPath, *, mismatch: boo
             judge.add(forbidden(at.child(key), why), only_if_complete=True)
         elif names:
             for index, name in enumerate(names):
-                for problem in label_key(name):
-                    judge.add(invalid(at.child(key).index(index), name, problem))
+                judge.add_invalid(label_key(name), name, at.child(key).index(index))
     _check_selected_keys(judge, selector or {}, matched, at)
     both = set(matched).intersection(mismatched)
     for index, name in enumerate(matched if both else ()):

@@ -28,30 +28,15 @@ _has_bad_char: Final = re.compile(r'["/\\:;|=,+*?<>@\[\]]').search
 _is_dots: Final = re.compile("[. ]+").fullmatch
 _SPEC_KIB: Final = 64
 _PROFILE_BYTES: Final = 4095
-_PROFILE: Final = (("Type", "type"), ("LocalhostProfile", "localhostProfile"))
+_PROFILE: Final = ("type", "localhostProfile")
 _CONTEXT: Final = (
-    ("Capabilities", "capabilities"),
-    ("Privileged", "privileged"),
-    ("SELinuxOptions", "seLinuxOptions"),
-    ("WindowsOptions", "windowsOptions"),
-    ("RunAsUser", "runAsUser"),
-    ("RunAsGroup", "runAsGroup"),
-    ("RunAsNonRoot", "runAsNonRoot"),
-    ("ReadOnlyRootFilesystem", "readOnlyRootFilesystem"),
-    ("AllowPrivilegeEscalation", "allowPrivilegeEscalation"),
-    ("ProcMount", "procMount"),
-    ("SeccompProfile", "seccompProfile"),
-    ("AppArmorProfile", "appArmorProfile"),
+    *("capabilities", "privileged", "seLinuxOptions", "windowsOptions", "runAsUser", "runAsGroup", "runAsNonRoot"),
+    *("readOnlyRootFilesystem", "allowPrivilegeEscalation", "procMount", "seccompProfile", "appArmorProfile"),
 )
 _BELOW: Final = {
-    "capabilities": (("Add", "add"), ("Drop", "drop")),
-    "seLinuxOptions": (("User", "user"), ("Role", "role"), ("Type", "type"), ("Level", "level")),
-    "windowsOptions": (
-        ("GMSACredentialSpecName", "gmsaCredentialSpecName"),
-        ("GMSACredentialSpec", "gmsaCredentialSpec"),
-        ("RunAsUserName", "runAsUserName"),
-        ("HostProcess", "hostProcess"),
-    ),
+    "capabilities": ("add", "drop"),
+    "seLinuxOptions": ("user", "role", "type", "level"),
+    "windowsOptions": ("gmsaCredentialSpecName", "gmsaCredentialSpec", "runAsUserName", "hostProcess"),
     "seccompProfile": _PROFILE,
     "appArmorProfile": _PROFILE,
 }
@@ -92,8 +77,7 @@ def _seccomp(judge: Judge, value: Json, at: FieldPath) -> None:
     elif profile is None:
         judge.add(required(path, "must be set when seccomp type is Localhost"), only_if_complete=True)
     elif isinstance(profile, str):
-        for problem in relative_path(profile):
-            judge.add(invalid(path, profile, problem))
+        judge.add_invalid(relative_path(profile), profile, path)
 
 
 @rule("AppArmorProfile")

@@ -9,11 +9,11 @@ from webhook.ground.budget import Budget
 from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.kubernetes import claims, env, projected, scheduling, security  # noqa: F401 - they register their rules
 from webhook.kubernetes.containers import check_init, check_main, check_port_list
-from webhook.kubernetes.judge import EnoughError, Judge, Rule, check_labels, walk
+from webhook.kubernetes.judge import Judge, Rule, check_labels, walk
 from webhook.kubernetes.metadata import check_annotations
 from webhook.kubernetes.pod import check_template
 from webhook.kubernetes.volumes import check_devices, check_mounts, check_volume
-from webhook.schema.fielderror import ERRORS, OMIT, FieldError
+from webhook.schema.fielderror import FieldError
 
 _KINDS: Final[Mapping[str, Rule]] = {
     "PodTemplateSpec": check_template,
@@ -47,19 +47,13 @@ def validate(
 
     ``part``: the value is merged with another one later, so errors that this may heal are left out. ``templates``: a
     text with ``{{`` is filled in later. ``owner`` is ``deployment`` or ``job``. ``runners`` names further containers of
-    a pod. After :data:`ERRORS` there is one more, which says so.
+    a pod. After ``ERRORS`` of them there is one more, which says so.
 
     Raises:
         SpentError: the ``budget`` is spent.
     """
     judge = Judge(part=part, templates=templates, owner=owner, runners=runners, budget=budget or Budget())
-    try:
-        _check(judge, kind, value, path)
-        judge.spend(path)
-    except EnoughError:
-        why = f"it has more than {ERRORS:,} faults, so what comes after them is not judged"
-        judge.errors.append(FieldError("FieldValueTooMany", str(path), why, OMIT))
-    return judge.errors
+    return judge.judged(path, lambda: _check(judge, kind, value, path))
 
 
 def _check(judge: Judge, kind: str, value: Any, path: FieldPath) -> None:

@@ -91,6 +91,14 @@ def quantities(value: Json, key: str) -> dict[str, Quantity]:
     return amounts
 
 
-def go_struct(value: Json, fields: tuple[tuple[str, str], ...]) -> GoStruct:
-    """The value as Go prints a struct without tags: ``fields`` has the Go name and the JSON name of each, in order."""
-    return GoStruct({name: value.get(key) for name, key in fields})
+_SHORT: Final = (("gmsa", "GMSA"), ("seLinux", "SELinux"))
+"""The beginnings of keys that Go writes in capitals."""
+
+
+def go_struct(value: Json, keys: tuple[str, ...]) -> GoStruct:
+    """The value as Go prints a struct without tags: with these keys of JSON, in their order, as Go names them."""
+    return GoStruct({_go_name(key): value.get(key) for key in keys})
+
+
+def _go_name(key: str) -> str:
+    return next((key.replace(*begun) for begun in _SHORT if key.startswith(begun[0])), f"{key[0].upper()}{key[1:]}")

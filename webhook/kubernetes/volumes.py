@@ -71,8 +71,7 @@ def check_volume(judge: Judge, volume: Json, at: FieldPath) -> None:
     name = text(volume, "name")
     if not name:
         judge.add(required(at.child("name")))
-    for problem in dns_1123_label(name) if name else []:
-        judge.add(invalid(at.child("name"), name, problem))
+    judge.add_invalid(dns_1123_label(name) if name else [], name, at, "name")
     sources = volume.keys() & _SOURCES.keys()
     if len(sources) == 1:
         _check_source(judge, volume, _SOURCES[next(iter(sources))], at)
@@ -108,15 +107,13 @@ def _csi(judge: Judge, value: Json, at: FieldPath) -> None:
     if driver:
         if len(driver.encode(errors="replace")) > 63:
             judge.add(too_long(at.child("driver"), 63))
-        for problem in dns_1123_subdomain(driver.lower()):
-            judge.add(invalid(at.child("driver"), driver, problem))
+        judge.add_invalid(dns_1123_subdomain(driver.lower()), driver, at, "driver")
     if secret is None:
         return
     name = text(secret, "name")
     if not name:
         judge.add(required(at.child("nodePublishSecretRef", "name")), only_if_complete=True)
-    for problem in dns_1123_subdomain(name) if name else []:
-        judge.add(invalid(at.child("name"), name, problem))
+    judge.add_invalid(dns_1123_subdomain(name) if name else [], name, at, "name")
 
 
 @rule("EphemeralVolumeSource")
@@ -176,8 +173,7 @@ def _fc(judge: Judge, value: Json, at: FieldPath) -> None:
         judge.add(invalid(at.child("targetWWNs"), names, "targetWWNs and wwids can not be specified simultaneously"))
     if names and lun is None:
         judge.add(required(at.child("lun"), "lun is required if targetWWNs is specified"), only_if_complete=True)
-    for problem in FORMATS["lun"][1](lun) if names and lun is not None else []:
-        judge.add(invalid(at.child("lun"), lun, problem))
+    judge.add_invalid(FORMATS["lun"][1](lun) if names and lun is not None else [], lun, at, "lun")
 
 
 @rule("FlexVolumeSource")
@@ -226,8 +222,7 @@ def _check_sub_paths(judge: Judge, mount: Json, at: FieldPath, path: FieldPath) 
     if plain and expression:
         judge.add(invalid(at.child("subPathExpr"), expression, "subPathExpr and subPath are mutually exclusive"))
     for key, value in (("subPath", plain), ("subPathExpr", expression)):
-        for problem in relative_path(value):
-            judge.add(invalid(path.child(key), value, problem))
+        judge.add_invalid(relative_path(value), value, path, key)
 
 
 def _check_modes(judge: Judge, container: Json, mount: Json, path: FieldPath) -> None:

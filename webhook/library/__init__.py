@@ -22,28 +22,5 @@ from webhook.library.rulings import JudgedAs
 from webhook.library.verdict import Verdict
 from webhook.manifests.places import Place
 
-__all__ = [
-    "Behaviour",
-    "CatalogError",
-    "Change",
-    "Child",
-    "DocumentError",
-    "Explanation",
-    "Finding",
-    "Gate",
-    "JudgedAs",
-    "LoadError",
-    "Malformed",
-    "ModelgateError",
-    "Origin",
-    "Place",
-    "Problem",
-    "Settings",
-    "SettingsError",
-    "Severity",
-    "Table",
-    "Verdict",
-]
-
 for _error in (CatalogError, DocumentError, LoadError, Malformed, ModelgateError, SettingsError):
     _error.__module__ = "modelgate"  # as it is imported, and so as it is printed

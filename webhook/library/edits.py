@@ -19,8 +19,6 @@ from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.places import BREAK, Spot, find
 
-__all__ = ["MEANT", "Edit", "Repair", "amount_meant"]
-
 MEANT: Final = re.compile(r"unknown field; (?:did you mean|its name is now) (?P<name>[\w.\[\]]+)")
 
 _VERSION: Final = re.compile(r"^no matches for kind .*: use (?P<version>v\w+)$")

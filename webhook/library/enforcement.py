@@ -21,8 +21,6 @@ from webhook.schema import CRD, load_crd
 if TYPE_CHECKING:
     from webhook.enforcement import Degrees, PolicyObject
 
-__all__ = ["degrees_of", "is_policy", "labels_of", "odd_words", "own_definitions", "remarks_about"]
-
 _KINDS = {enforcement.ENFORCEMENT, enforcement.EXCEPTION}
 
 

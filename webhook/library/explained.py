@@ -19,8 +19,6 @@ from webhook.library.review import Key, ReviewedManifest, key_of
 from webhook.library.rulings import JudgedAs
 from webhook.manifests.documents import Document
 
-__all__ = ["Change", "Explanation", "Origin", "RefusalOf", "changes", "explained", "leaves"]
-
 Keys = tuple[str | int, ...]
 RefusalOf = Callable[[Key], str]
 """Why an object is itself refused; "" if it is not, or not judged."""

@@ -12,8 +12,6 @@ from webhook.ground.fieldpath import field_keys, field_path
 from webhook.manifests.documents import Document
 from webhook.manifests.places import Place, Remark, find
 
-__all__ = ["CODES", "Finding", "Severity", "findings_of", "ordered"]
-
 _WRONG_TYPE: Final = "FieldValueTypeInvalid"
 _UNSUPPORTED: Final = "FieldValueNotSupported"
 

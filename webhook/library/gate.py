@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from webhook import engine
 from webhook.admission import review as wire
-from webhook.admission.errors import CatalogError, DocumentError, Malformed, Problem
+from webhook.admission.errors import CatalogError, DocumentError, LoadError, Malformed, Problem
 from webhook.cluster import MemoryView
 from webhook.engine import Options, Ruling
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.library.apiserver import Definitions, is_definition
 from webhook.library.explained import Explanation, explained
+from webhook.library.findings import Finding
 from webhook.library.given import OBJECT, TEXT, Given, checked_settings, documents_of, every_document, profile_of
 from webhook.library.judge import Judges, Surroundings, degrees_of, native, native_policies, own_definitions
 from webhook.library.rulings import Rulings
 from webhook.library.verdict import Verdict
-from webhook.library.words import in_words, text_in_words, words_of_errors
 from webhook.manifests.documents import Document
 
 if TYPE_CHECKING:
@@ -26,6 +29,16 @@ if TYPE_CHECKING:
 
 Sources = Given | Iterable[Given]
 """One source of objects, or many."""
+
+_FLAGS: Final = re.compile(
+    r"\"(?:[^\"\\]|\\.)*\""  # what a manifest says
+    r"|^(?P<flag>--release|--set) (?P<name>[\w.-]+)=(?P<value>.*)"
+    r"|(?:\bset releases\.(?P<api>[\w-]+)\b)"
+    r"|(?<=\b(?:give|with) )--crds\b|(?<=\buse )--(?:crds|view)\b|(?<=\bof )--admission-policies\b",
+    re.DOTALL,
+)
+"""The words in which texts of rules and errors name flags, and texts in quotes, which stay."""
+_NAMES: Final = {"--release": "releases", "--set": "operators"}
 
 
 class Gate:
@@ -77,7 +90,7 @@ class Gate:
         options = Options(
             asked, strict_fields=True, faults_told=True, complete=closed, settings=settings, degrees=degrees
         )
-        with words_of_errors():
+        with _words_of_errors():
             loaded = Ruling.of(options, map(Path, folders))
 
         def under_definitions(ruling: Ruling) -> Ruling:
@@ -106,7 +119,7 @@ class Gate:
         that does not say which release it deploys.
         """
         pins = (*(self._pins.remarks if self._pins else ()), *self._rulings.remarks)
-        return tuple(map(text_in_words, map(str, (*self._rulings.deviations, *pins))))
+        return tuple(map(_text_in_words, map(str, (*self._rulings.deviations, *pins))))
 
     def _deployed(self, document: Document) -> Mapping[str, Pinned]:
         if self._pins is None or self._repository is None:
@@ -121,7 +134,7 @@ class Gate:
             DocumentError: what is given is not one object (:meth:`check_all`).
         """
         document = self._one(given)
-        return in_words(Verdict.of(self._judges([document]).review(document)))
+        return _in_words(Verdict.of(self._judges([document]).review(document)))
 
     def check_all(self, given: Sources) -> list[Verdict]:
         """The verdicts about all objects of one or more sources, which may refer to each other.
@@ -131,7 +144,7 @@ class Gate:
         """
         found = every_document(given)
         judges = self._judges(found)
-        return [in_words(Verdict.of(judges.review(each))) for each in found]
+        return [_in_words(Verdict.of(judges.review(each))) for each in found]
 
     def explain(self, given: Given) -> Explanation:
         """Where each field of the stored object comes from, and what was chosen for it among other objects.
@@ -185,3 +198,40 @@ def _refused(definitions: list[Document], checked: Definitions) -> Iterable[Prob
     for each in definitions:
         for cause in checked.refused.get(id(each), ()):
             yield Problem(f"{each.source}:{each.line}", cause.field, cause.message)
+
+
+def _text_in_words(text: str) -> str:
+    """A text with parameters of the library instead of flags."""
+    return _FLAGS.sub(_parameter, text) if "--" in text or "releases." in text else text
+
+
+def _parameter(flag: re.Match[str]) -> str:
+    if flag["flag"]:
+        return f"Settings({_NAMES[flag['flag']]}=(({flag['name']!r}, {flag['value']!r}),))"
+    if flag["api"]:
+        return f"set Settings(releases=(({flag['api']!r}, RELEASE),))"
+    if flag[0].startswith('"'):
+        return flag[0]
+    return f"Gate({flag[0].removeprefix('--').replace('-', '_')}=…)"
+
+
+def _in_words(verdict: Verdict) -> Verdict:
+    """The verdict, whose texts name parameters of the library."""
+    return replace(verdict, findings=tuple(map(_finding, verdict.findings)), note=_text_in_words(verdict.note))
+
+
+def _finding(finding: Finding) -> Finding:
+    return replace(finding, message=_text_in_words(finding.message), helps=tuple(map(_text_in_words, finding.helps)))
+
+
+@contextmanager
+def _words_of_errors() -> Iterator[None]:
+    """Raise what is raised inside with parameters of the library in its problems."""
+    try:
+        yield
+    except LoadError as error:
+        problems = [
+            Problem(_text_in_words(problem.source), problem.path, _text_in_words(problem.message))
+            for problem in error.problems
+        ]
+        raise type(error)(problems) from None

@@ -13,17 +13,6 @@ from webhook.kubernetes import is_validated
 from webhook.library.apiserver import is_builtin, kind_of
 from webhook.library.unknown import is_encrypted, variables_of
 
-__all__ = [
-    "NOT_KNOWN",
-    "as_meant",
-    "concerns",
-    "is_served",
-    "unserved",
-    "why_unchecked",
-    "without_rules",
-    "without_schema",
-]
-
 NOT_KNOWN: Final = "not known to Modelgate"
 """Why an object is not judged whose kind is of no API with rules, and like none of them."""
 _GIVE: Final = "give its CustomResourceDefinition with --crds"

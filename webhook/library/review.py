@@ -36,20 +36,6 @@ from webhook.library.rulings import JudgedAs
 from webhook.library.unknown import NOTHING, Narrowing, Undecided, Unjudged, World
 from webhook.manifests.documents import Document
 
-__all__ = [
-    "Decided",
-    "Key",
-    "ReviewedManifest",
-    "Stored",
-    "applied_before",
-    "decide",
-    "described",
-    "in_cluster",
-    "key_of",
-    "review",
-    "title_of",
-]
-
 Key = tuple[str, str, str, str]
 """Group, kind, namespace and name."""
 

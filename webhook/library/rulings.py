@@ -18,8 +18,6 @@ from webhook.manifests.documents import Document
 if TYPE_CHECKING:  # what reads pins is loaded where there is a repository
     from webhook.library.pins import Pinned
 
-__all__ = ["Deployed", "JudgedAs", "Moved", "Rulings"]
-
 Deployed = Callable[[Document], Mapping[str, "Pinned"]]
 """What is deployed of each operator for the objects of a document, by API."""
 

@@ -15,8 +15,6 @@ from webhook.library.review import ReviewedManifest, title_of
 from webhook.library.rulings import JudgedAs
 from webhook.manifests.documents import Document
 
-__all__ = ["Result", "Verdict"]
-
 
 class Result(StrEnum):
     """A verdict in a word, as reports print it."""

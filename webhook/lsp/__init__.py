@@ -7,5 +7,3 @@ the protocol. Only `modelgate lsp` imports this package, because it needs pygls.
 from webhook.lsp.connection import serve_stdio, serve_tcp
 from webhook.lsp.server import Load, ManifestServer
 from webhook.lsp.workspace import Desk, Workspace
-
-__all__ = ["Desk", "Load", "ManifestServer", "Workspace", "serve_stdio", "serve_tcp"]

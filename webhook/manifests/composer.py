@@ -16,8 +16,6 @@ from webhook.golang.json import copied
 from webhook.golang.yaml import HINTS, MERGE, has_too_many_aliases, key_text, kustomized, number, scalar
 from webhook.manifests.places import Place, Remark, Spot
 
-__all__ = ["NESTING", "Composed", "YamlError", "compose"]
-
 NESTING: Final = 1000
 """The maximum depth of a document, about that of JSON in an admission review."""
 _VALUES: Final = 2_000_000

@@ -26,8 +26,6 @@ from webhook.manifests.composer import NESTING, Composed, YamlError, compose
 from webhook.manifests.files import content
 from webhook.manifests.places import BREAK, Piece, Place, Remark, Spot, Text, find
 
-__all__ = ["Document", "Scan", "decode", "parse", "read", "repeats_of", "scan_file", "scan_text"]
-
 _MAX_PROBLEMS: Final = 20
 """Stop reading a file after this many unreadable documents: one cause may make all of them unreadable."""
 

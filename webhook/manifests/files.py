@@ -9,8 +9,6 @@ from errno import EINVAL
 from pathlib import Path
 from typing import Final
 
-__all__ = ["Boundary", "Contents", "content", "top_of"]
-
 _KERNEL: Final = ("/proc", "/sys")
 """Their files have no size, some never end, and their links lead everywhere."""
 _PIPES: Final = ("/dev/fd/", "/proc/self/fd/")

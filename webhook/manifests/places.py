@@ -9,8 +9,6 @@ from typing import Any, Final, NamedTuple
 
 from webhook.golang.strconv import SPACE
 
-__all__ = ["BREAK", "Piece", "Place", "Remark", "Spot", "Text", "find"]
-
 BREAK: Final = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
 """The line breaks that libyaml counts."""
 _SEPARATOR: Final = re.compile(r"^---([^\n]*)\n?", re.MULTILINE)

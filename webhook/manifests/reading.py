@@ -18,8 +18,6 @@ from webhook.manifests import documents
 from webhook.manifests.documents import Document, Scan, repeats_of
 from webhook.manifests.files import Boundary, Contents, content
 
-__all__ = ["KUSTOMIZATIONS", "Manifests", "Reading", "as_manifests", "read_paths", "read_text"]
-
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _KUSTOMIZE: Final = "kustomize.config.k8s.io/"
 _NEAR: Final = 3

@@ -4,33 +4,9 @@ It knows pods and nodes, and no custom resource. What other pods use is never co
 type, or beyond what is known, makes the pod or the node unknown (None); nothing here raises for it.
 """
 
-from webhook.placement.amounts import INT64_MAX, UnknownAmountError, amount, requests_of, shown
+from webhook.placement.amounts import UnknownAmountError, amount, requests_of, shown
 from webhook.placement.filters import Stage, Unfit, failure, named_nodes
-from webhook.placement.nodes import NodeShape, Taint
-from webhook.placement.pod import LabelRequirement, Needs, Term, Toleration, needs_of
+from webhook.placement.nodes import NodeShape
+from webhook.placement.pod import Needs, Toleration, needs_of
 from webhook.placement.report import scheduler_text
 from webhook.placement.table import MOST_SHAPES, NodeTable, Shapes, table_of
-
-__all__ = [
-    "INT64_MAX",
-    "MOST_SHAPES",
-    "LabelRequirement",
-    "Needs",
-    "NodeShape",
-    "NodeTable",
-    "Shapes",
-    "Stage",
-    "Taint",
-    "Term",
-    "Toleration",
-    "Unfit",
-    "UnknownAmountError",
-    "amount",
-    "failure",
-    "named_nodes",
-    "needs_of",
-    "requests_of",
-    "scheduler_text",
-    "shown",
-    "table_of",
-]

@@ -24,13 +24,12 @@ from webhook.policy.environments import (
     unreadable,
     with_stored_type,
 )
-from webhook.policy.expression import Expression
 from webhook.policy.order import in_order
 from webhook.policy.path import MISSING, Path
 from webhook.policy.policy import Action, DefaultRule, FactValue, Policy, Reference, ValidationRule, Withdrawn
 from webhook.policy.problems import problem
 from webhook.policy.ranges import Range, in_force
-from webhook.policy.reads import OBJECT, STORED, Reads
+from webhook.policy.reads import OBJECT, STORED, Expression, Reads
 from webhook.policy.template import ChildRule, Entry, Fields
 from webhook.policy.templates import At, Compile, Templates, of_facts, paths_of
 

@@ -15,9 +15,8 @@ from webhook.admission.stamp import ANNOTATION
 from webhook.cel.syntax import Const, Expr, Select
 from webhook.cel.values import unescape
 from webhook.ground.fieldpath import field_path
-from webhook.policy.expression import Expression
 from webhook.policy.policy import DefaultRule, Policy, ValidationRule
-from webhook.policy.reads import OBJECT, SELF, STORED, Keys, Reads, is_above, meet
+from webhook.policy.reads import OBJECT, SELF, STORED, Expression, Keys, Reads, is_above, meet
 
 Rule: TypeAlias = ValidationRule | DefaultRule
 

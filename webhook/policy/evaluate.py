@@ -10,10 +10,10 @@ from typing import Any, Final
 from webhook.admission.errors import Fault
 from webhook.cel import Budget, CelError
 from webhook.cel.batch import Formula, Suspect
-from webhook.policy.expression import Expression
 from webhook.policy.path import MISSING
 from webhook.policy.policy import DefaultRule, FactValue, ValidationRule
 from webhook.policy.prepared import Prepared
+from webhook.policy.reads import Expression
 
 Bindings = Mapping[str, Any]
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})

@@ -8,9 +8,8 @@ from enum import StrEnum
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from webhook.policy.expression import Expression
 from webhook.policy.path import MISSING, Path
-from webhook.policy.reads import OBJECT, SELF, STORED, Keys, Reads
+from webhook.policy.reads import OBJECT, SELF, STORED, Expression, Keys, Reads
 from webhook.policy.template import ChildRule
 
 if TYPE_CHECKING:

@@ -16,10 +16,9 @@ from webhook.admission import patch
 from webhook.cel import shown_in_kubernetes
 from webhook.cel.syntax import Ident, parse, position
 from webhook.cel.syntax.parser import parser
-from webhook.policy.expression import Expression
 from webhook.policy.path import MISSING
 from webhook.policy.policy import DefaultRule, ValidationRule
-from webhook.policy.reads import OBJECT, SELF, Reads
+from webhook.policy.reads import OBJECT, SELF, Expression, Reads
 
 Keys = tuple[str, ...]
 

@@ -8,10 +8,9 @@ from typing import Any, Final
 
 from webhook.cel.batch import Condition, Formula, Part, Screen, Source, Suspect, formula
 from webhook.kubernetes import Place, pod_places
-from webhook.policy.expression import Expression
 from webhook.policy.path import Path
 from webhook.policy.policy import DefaultRule, Policy, ValidationRule
-from webhook.policy.reads import OBJECT, Reads
+from webhook.policy.reads import OBJECT, Expression, Reads
 from webhook.schema import Structural
 
 _EXPLAINED: Final = 100

@@ -1,4 +1,4 @@
-"""What expressions read: paths into the object and the facts, directly or through variables of the policy."""
+"""Expressions, and what they read: paths into the object and the facts, directly or through variables of the policy."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from webhook.cel import Program
 from webhook.cel.syntax import Call, Const, Expr, Ident, ListExpr, MapExpr, Select
 
 Keys = tuple[str, ...]
@@ -123,3 +124,23 @@ def _is_literal(node: Expr) -> bool:
     return isinstance(node, Const) or (
         (isinstance(node, ListExpr) and not node.elements) or (isinstance(node, MapExpr) and not node.entries)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A program, and what it reads.
+
+    ``variables`` are the policy's variables that it needs, directly or through others, in the order of computation.
+    ``facts`` are those that it needs directly or through variables, ``named_facts`` those in its own text.
+    ``local``: it reads only ``self`` and ``oldSelf``.
+    """
+
+    program: Program
+    variables: tuple[str, ...]
+    facts: frozenset[str]
+    named_facts: tuple[str, ...]
+    local: bool
+
+    @property
+    def source(self) -> str:
+        return self.program.source

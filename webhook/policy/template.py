@@ -14,9 +14,8 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 from webhook.cel import CelError
 from webhook.cel.values import Duration, Opt, Timestamp, format_duration, format_timestamp
 from webhook.ground.fieldpath import field_keys
-from webhook.policy.expression import Expression
 from webhook.policy.path import MISSING
-from webhook.policy.reads import FACTS, OBJECT, SELF, is_above
+from webhook.policy.reads import FACTS, OBJECT, SELF, Expression, is_above
 
 Place: TypeAlias = tuple[str | int, ...]
 

@@ -13,7 +13,7 @@ from webhook.policy.template import All, Computed, Constant, Copied, Each, Entry
 
 if TYPE_CHECKING:
     from webhook.cel import Environment
-    from webhook.policy.expression import Expression
+    from webhook.policy.reads import Expression
 
 At = tuple[str | int, ...]
 

@@ -17,23 +17,6 @@ from webhook.golang.json import marshal
 from webhook.golang.strconv import quote
 from webhook.ground.fieldpath import FieldPath
 
-__all__ = [
-    "ERRORS",
-    "OMIT",
-    "OVERSIZED",
-    "FieldError",
-    "child_path",
-    "duplicate",
-    "forbidden",
-    "invalid",
-    "not_found",
-    "not_supported",
-    "required",
-    "too_long",
-    "too_many",
-    "type_invalid",
-]
-
 ERRORS: Final = 1000
 """Stop after this many errors in one list or map: a million errors take half a gigabyte of memory."""
 

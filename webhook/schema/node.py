@@ -138,80 +138,62 @@ def distinct(root: SchemaNode, *, junctors: bool = False) -> Iterator[SchemaNode
                 pending.append(child)
 
 
-_NUMBERS: Final = {"minimum": "minimum", "maximum": "maximum", "multipleOf": "multiple_of"}
-_SCALARS: Final = {
-    "nullable": "nullable",
-    "exclusiveMinimum": "exclusive_minimum",
-    "exclusiveMaximum": "exclusive_maximum",
-    "minLength": "min_length",
-    "maxLength": "max_length",
-    "pattern": "pattern",
-    "minItems": "min_items",
-    "maxItems": "max_items",
-    "uniqueItems": "unique_items",
-    "minProperties": "min_properties",
-    "maxProperties": "max_properties",
-    "x-kubernetes-preserve-unknown-fields": "preserve",
-    "x-kubernetes-embedded-resource": "embedded",
-    "x-kubernetes-list-type": "list_type",
-    "x-kubernetes-map-type": "map_type",
-}
-_TUPLES: Final = {
-    "required": "required",
-    "x-kubernetes-list-map-keys": "list_keys",
-    "x-kubernetes-validations": "rules",
-}
-_BRANCHES: Final = {"allOf": "all_of", "anyOf": "any_of", "oneOf": "one_of"}
-_CHILDREN: Final = {"items": "items", "not": "not_"}
-
 Build = Callable[[Mapping[str, Any]], SchemaNode]
-Reader = Callable[[dict[str, Any], Any, Build], None]
+Reader = Callable[[Any, Build], Any]
 
 
-def _store(name: str, convert: Callable[[Any], Any] | None = None) -> Reader:
-    def read(fields: dict[str, Any], value: Any, _: Build) -> None:
-        fields[name] = value if convert is None else convert(value)
-
-    return read
+def _kept(value: Any, _: Build) -> Any:
+    return value
 
 
-def _child(name: str) -> Reader:
-    def read(fields: dict[str, Any], value: Any, make: Build) -> None:
-        fields[name] = make(value)
-
-    return read
+def _number(value: Any, _: Build) -> float:
+    return float(value)
 
 
-def _branches(name: str) -> Reader:
-    def read(fields: dict[str, Any], value: Any, make: Build) -> None:
-        fields[name] = tuple(map(make, value))
-
-    return read
+def _row(value: Any, _: Build) -> tuple[Any, ...]:
+    return tuple(value)
 
 
-def _properties(fields: dict[str, Any], value: Any, make: Build) -> None:
-    fields["properties"] = {name: make(schema) for name, schema in value.items()}
+def _child(value: Any, make: Build) -> SchemaNode:
+    return make(value)
 
 
-def _additional(fields: dict[str, Any], value: Any, make: Build) -> None:
-    fields["additional_known"] = True
-    if isinstance(value, Mapping):
-        fields["additional"] = make(value)
-    else:
-        fields["additional_allowed"] = value
+def _branches(value: Any, make: Build) -> tuple[SchemaNode, ...]:
+    return tuple(map(make, value))
 
 
-_READERS: Final[Mapping[str, Reader]] = {
-    **{key: _store(name) for key, name in _SCALARS.items()},
-    **{key: _store(name, float) for key, name in _NUMBERS.items()},
-    **{key: _store(name, tuple) for key, name in _TUPLES.items()},
-    "default": _store("default", read_numbers),
-    "enum": _store("enum", lambda values: tuple(map(read_numbers, values))),
-    **{key: _child(name) for key, name in _CHILDREN.items()},
-    **{key: _branches(name) for key, name in _BRANCHES.items()},
-    "properties": _properties,
-    "additionalProperties": _additional,
+_READERS: Final[Mapping[str, tuple[str, Reader]]] = {
+    "nullable": ("nullable", _kept),
+    "default": ("default", lambda value, _: read_numbers(value)),
+    "properties": ("properties", lambda value, make: {name: make(schema) for name, schema in value.items()}),
+    "items": ("items", _child),
+    "required": ("required", _row),
+    "enum": ("enum", lambda value, _: tuple(map(read_numbers, value))),
+    "minimum": ("minimum", _number),
+    "maximum": ("maximum", _number),
+    "exclusiveMinimum": ("exclusive_minimum", _kept),
+    "exclusiveMaximum": ("exclusive_maximum", _kept),
+    "multipleOf": ("multiple_of", _number),
+    "minLength": ("min_length", _kept),
+    "maxLength": ("max_length", _kept),
+    "pattern": ("pattern", _kept),
+    "minItems": ("min_items", _kept),
+    "maxItems": ("max_items", _kept),
+    "uniqueItems": ("unique_items", _kept),
+    "minProperties": ("min_properties", _kept),
+    "maxProperties": ("max_properties", _kept),
+    "allOf": ("all_of", _branches),
+    "anyOf": ("any_of", _branches),
+    "oneOf": ("one_of", _branches),
+    "not": ("not_", _child),
+    "x-kubernetes-preserve-unknown-fields": ("preserve", _kept),
+    "x-kubernetes-embedded-resource": ("embedded", _kept),
+    "x-kubernetes-list-type": ("list_type", _kept),
+    "x-kubernetes-list-map-keys": ("list_keys", _row),
+    "x-kubernetes-map-type": ("map_type", _kept),
+    "x-kubernetes-validations": ("rules", _row),
 }
+"""By keyword, the attribute of the node and how its value is read; additionalProperties has three."""
 
 
 def build(raw: Mapping[str, Any] | None, *, version: Version | None = COMPATIBLE) -> SchemaNode:
@@ -247,7 +229,13 @@ def _read(schema: Mapping[str, Any], version: Version | None, make: Build) -> Sc
     if form:
         fields["format"] = form if version is None else recognised(form, types, version)
     for key, value in schema.items():
-        reader = _READERS.get(key)
-        if reader is not None and value is not None:
-            reader(fields, value, make)
+        if value is None:
+            continue
+        if key in _READERS:
+            name, read = _READERS[key]
+            fields[name] = read(value, make)
+        elif key == "additionalProperties":
+            fields["additional_known"] = True
+            is_schema = isinstance(value, Mapping)
+            fields["additional" if is_schema else "additional_allowed"] = make(value) if is_schema else value
     return SchemaNode(fields)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import logging
-import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Final
 
 from webhook.admission.errors import NotReady
-from webhook.cluster import FollowedPolicies, Reader, join
+from webhook.cluster import FollowedPolicies, Reader
 from webhook.enforcement import contradictions, remarks_on
 from webhook.engine import vocabulary
 from webhook.serve.gate import Gate
+from webhook.serve.polling import GRACE, Lookout
 
 log = logging.getLogger("modelgate")
 
@@ -29,9 +28,6 @@ SOON: Final = 0.2
 
 RETRY: Final = 5.0
 """Seconds between two attempts to connect, as those of the view."""
-
-GRACE: Final = 5.0
-"""Seconds for the threads to end; they are daemons."""
 
 PART: Final = "enforcement"
 
@@ -58,8 +54,7 @@ class EnforcedPolicies:
         self._followed: FollowedPolicies | None = None
         self._trouble = "Enforcements and PolicyExceptions are not read yet"
         self._logged: set[str] = set()
-        self._due = threading.Event()
-        self._stop = threading.Event()
+        self._lookout = Lookout("enforcement", "Enforcements and PolicyExceptions", self._next, TOGETHER)
 
     def unready(self) -> list[str]:
         """Why it is not known how strict to be; empty after the first look."""
@@ -69,34 +64,21 @@ class EnforcedPolicies:
         """A definition of this name was added or changed."""
         if self._followed is not None:
             self._followed.appeared(definition)
-            self._due.set()
+            self._lookout.due.set()
 
-    @contextlib.asynccontextmanager
-    async def following(self) -> AsyncIterator[None]:
+    def following(self) -> AbstractAsyncContextManager[None]:
         """Follow them while the context lasts."""
-        keeper = threading.Thread(target=self._keep, name="enforcement", daemon=True)
-        keeper.start()
-        try:
-            yield
-        finally:
-            await asyncio.to_thread(self._end, keeper)
+        return self._lookout.running(self._stop)
 
-    def _keep(self) -> None:
-        while not self._stop.is_set() and self._followed is None:
+    def _next(self) -> float:
+        """Connect, if that is not done, and look."""
+        if self._followed is None:
             try:
-                self._followed = FollowedPolicies(self._connect(), self._due.set, self._heard)
+                self._followed = FollowedPolicies(self._connect(), self._lookout.due.set, self._heard)
             except NotReady as error:
                 self._trouble = str(error)
-                self._stop.wait(RETRY)
-        while self._followed is not None and not self._stop.is_set():
-            wait = LOOK
-            try:
-                wait = self.look(self._followed)
-            except Exception:  # one unexpected error must not be the last look
-                log.exception("a look at Enforcements and PolicyExceptions has failed")
-            self._due.wait(wait)
-            self._stop.wait(TOGETHER)
-            self._due.clear()  # before the look, so that no change is missed
+                return RETRY
+        return self.look(self._followed)
 
     def look(self, followed: FollowedPolicies) -> float:
         """Tell the gate what is in force now; returns the seconds until the next look without a change."""
@@ -133,9 +115,6 @@ class EnforcedPolicies:
             self._gate.report("EnforcementOdd", text)
         self._logged = odd
 
-    def _end(self, keeper: threading.Thread) -> None:
-        self._stop.set()
-        self._due.set()
+    def _stop(self) -> None:
         if self._followed is not None:
             self._followed.stop(GRACE)
-        join([keeper], GRACE)

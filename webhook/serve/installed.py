@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import logging
 import math
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Final
 
 from webhook.admission.errors import NotReady
-from webhook.cluster import DEFINITIONS, ApiError, Definitions, Key, Reader, Reflector, join
+from webhook.cluster import DEFINITIONS, ApiError, Definitions, Key, Reader, Reflector
 from webhook.serve.gate import Gate
+from webhook.serve.polling import Lookout
 
 log = logging.getLogger("modelgate")
 
@@ -24,9 +24,6 @@ WATCHED_SECONDS: Final = 600.0
 
 TIMEOUT: Final = 10.0
 """Seconds for one request: a definition has up to two megabytes."""
-
-GRACE: Final = 5.0
-"""Seconds for a look to end; its thread is a daemon, so a request that hangs does not keep the process alive."""
 
 
 class InstalledDefinitions:
@@ -45,8 +42,7 @@ class InstalledDefinitions:
         self._api: Reader | None = None
         self._definitions: Definitions | None = None
         self._reflector: Reflector | None = None
-        self._due = threading.Event()
-        self._stop = threading.Event()
+        self._lookout = Lookout("definitions", "the installed definitions", self._next)
         self._trouble = "the installed definitions are not read yet"
         self._looked = False
         self.appeared: Callable[[str], object] = lambda _name: None
@@ -85,15 +81,9 @@ class InstalledDefinitions:
                 log.warning("%s; Modelgate judges these kinds by its own", self._trouble)
                 self._gate.refuse("installed definitions", self._trouble)
 
-    @contextlib.asynccontextmanager
-    async def following(self) -> AsyncIterator[None]:
+    def following(self) -> AbstractAsyncContextManager[None]:
         """Look at once, and then at each change, while the context lasts."""
-        keeper = threading.Thread(target=self._keep, name="definitions", daemon=True)
-        keeper.start()
-        try:
-            yield
-        finally:
-            await asyncio.to_thread(self._end, keeper)
+        return self._lookout.running(self._stop)
 
     def _begin(self) -> None:
         """Let the gate be ready, after the first look."""
@@ -110,21 +100,13 @@ class InstalledDefinitions:
             there = self._definitions
             self._gate.use_definitions(there.documents, there.installed, there.absent)
 
-    def _keep(self) -> None:
-        while not self._stop.is_set():
-            try:
-                self.look()
-            except Exception:  # one unexpected error must not be the last look
-                log.exception("a look at the installed definitions has failed")
-            self._watch()
-            self._due.wait(WATCHED_SECONDS if self._watched() and not self._trouble else SECONDS)
-            self._due.clear()  # before the next look, and before the next question whether to stop: neither is missed
-
-    def _watch(self) -> None:
-        """Begin to watch, if there is a connection now."""
-        if self._reflector is None and self._api is not None and not self._stop.is_set():
+    def _next(self) -> float:
+        """Look, and begin to watch, if there is a connection now."""
+        self.look()
+        if self._reflector is None and self._api is not None and not self._lookout.ended.is_set():
             self._reflector = Reflector(self._api, DEFINITIONS, self._changed, self._changed, metadata_only=True)
             threading.Thread(target=self._reflector.run, name="definitions-watch", daemon=True).start()
+        return WATCHED_SECONDS if self._watched() and not self._trouble else SECONDS
 
     def _watched(self) -> bool:
         return self._reflector is not None and self._reflector.listed.is_set() and not self._reflector.trouble
@@ -132,11 +114,8 @@ class InstalledDefinitions:
     def _changed(self, key: Key, _: object = None) -> None:
         self.appeared(key.name)
         if any(key.name in names for names in self._gate.state.definition_names()):
-            self._due.set()
+            self._lookout.due.set()
 
-    def _end(self, keeper: threading.Thread) -> None:
-        self._stop.set()
-        self._due.set()
+    def _stop(self) -> None:
         if self._reflector is not None:
             self._reflector.stop()
-        join([keeper], GRACE)

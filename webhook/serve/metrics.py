@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import accumulate
 from typing import Final
 
@@ -150,6 +151,7 @@ class Metrics:
     def __init__(self, namespaces: int = 0) -> None:
         self._namespaces = LabelValues(namespaces) if namespaces else None
         self.registry = CollectorRegistry()
+        gauge, counter = partial(Gauge, registry=self.registry), partial(Counter, registry=self.registry)
         self.requests = Counts(
             "modelgate_requests",
             "Answers by call, kind, operation and outcome (allowed, denied, untouched, malformed, unavailable, fault).",
@@ -158,101 +160,77 @@ class Metrics:
         self.seconds = Times(
             "modelgate_request_seconds", "Time from the complete body to the answer.", "call", _BUCKETS
         )
-        self.large = Counter(
+        self.large = counter(
             "modelgate_large",
             "Large reviews by the outcome of their child process (done, error, memory, deadline, large, killed, shed).",
             ("outcome",),
-            registry=self.registry,
         )
-        self.errors = Counter(
+        self.errors = counter(
             "modelgate_http_errors",
             "Answers with an HTTP status of 400 or more, by path and status.",
             ("path", "status"),
-            registry=self.registry,
         )
         labels = ("code", "action") if self._namespaces is None else ("code", "action", NAMESPACE)
         self.rules = Counts("modelgate_findings", "Findings by rule code and what came of them.", labels)
         for counts in (self.requests, self.seconds, self.rules):
             self.registry.register(counts)
-        self.catalog = Gauge(
-            "modelgate_catalog_info", "The catalog in use.", ("digest", "packs"), registry=self.registry
-        )
-        self.fleet = Gauge(
+        self.catalog = gauge("modelgate_catalog_info", "The catalog in use.", ("digest", "packs"))
+        self.fleet = gauge(
             "modelgate_fleet_info",
             "What clusters of one stage have in common: rules, packs, profile, policies and exceptions.",
             ("digest", "stage", "artefact"),
-            registry=self.registry,
         )
-        self.definitions = Gauge(
+        self.definitions = gauge(
             "modelgate_definition_differs",
             "Rules that are not applied to a kind, because an installed definition differs from Modelgate's or the "
             "release of the operator is not known.",
             ("kind",),
-            registry=self.registry,
         )
-        self.releases = Gauge(
+        self.releases = gauge(
             "modelgate_release_info",
             "The release of each operator whose behaviour the rules describe, and what says so.",
             ("api", "release", "by"),
-            registry=self.registry,
         )
-        self.aside = Gauge(
+        self.aside = gauge(
             "modelgate_rule_not_applied",
             "1 for each rule that is not applied to a kind, because an installed definition differs from Modelgate's.",
             ("kind", "code"),
-            registry=self.registry,
         )
-        self.uncovered = Gauge(
+        self.uncovered = gauge(
             "modelgate_kind_without_rules",
             "1 for each kind for which the gate was called and of which it has no rules; twenty at most.",
             ("kind",),
-            registry=self.registry,
         )
-        self.reloads = Counter(
+        self.reloads = counter(
             "modelgate_catalog_loads",
             "Sets of rules that were loaded (taken), or refused because of an error.",
             ("outcome",),
-            registry=self.registry,
         )
-        self.policies = Gauge(
-            "modelgate_admission_policies_info", "The admission policies in use.", ("digest",), registry=self.registry
-        )
-        self.policy_reloads = Counter(
+        self.policies = gauge("modelgate_admission_policies_info", "The admission policies in use.", ("digest",))
+        self.policy_reloads = counter(
             "modelgate_admission_policies_loads",
             "Sets of admission policies that were loaded (taken), or refused because of an error.",
             ("outcome",),
-            registry=self.registry,
         )
-        self.enforcement = Gauge(
-            "modelgate_enforcement_info",
-            "The Enforcements and PolicyExceptions in force.",
-            ("digest",),
-            registry=self.registry,
+        self.enforcement = gauge(
+            "modelgate_enforcement_info", "The Enforcements and PolicyExceptions in force.", ("digest",)
         )
-        self.enforced = Gauge(
-            "modelgate_policies_in_force",
-            "Enforcements and PolicyExceptions in force.",
-            ("kind",),
-            registry=self.registry,
-        )
-        self.policies_refused = Gauge(
+        self.enforced = gauge("modelgate_policies_in_force", "Enforcements and PolicyExceptions in force.", ("kind",))
+        self.policies_refused = gauge(
             "modelgate_policies_refused",
             "Enforcements and PolicyExceptions that cannot be read; their last good state stays in force.",
-            registry=self.registry,
         )
-        self.policies_odd = Gauge(
+        self.policies_odd = gauge(
             "modelgate_policies_odd",
             "What is odd about Enforcements and PolicyExceptions, such as an unknown code: see the log.",
-            registry=self.registry,
         )
         self.exceptions = Counts(
             "modelgate_exceptions_used", "Findings that a PolicyException kept from refusing an object.", ("exception",)
         )
         self.registry.register(self.exceptions)
-        self.certificates_refused = Counter(
+        self.certificates_refused = counter(
             "modelgate_certificates_refused",
             "Pairs of certificate and key that were not taken up, because they cannot be used.",
-            registry=self.registry,
         )
 
     def count_findings(self, findings: tuple[tuple[str, str], ...], namespace: str) -> None:

@@ -30,10 +30,9 @@ from webhook.serve.faults import cluster_events
 from webhook.serve.gate import Gate
 from webhook.serve.http.answers import Answers, refusals
 from webhook.serve.http.connection import CONNECTIONS, Connection
-from webhook.serve.http.health import listening
 from webhook.serve.http.immediate import Waiting
 from webhook.serve.http.listener import Listener
-from webhook.serve.http.sockets import bound
+from webhook.serve.http.sockets import bound, listening
 from webhook.serve.installed import InstalledDefinitions
 from webhook.serve.liveview import live_view, reader
 from webhook.serve.metrics import Metrics

@@ -9,7 +9,7 @@ Policies look up everything outside of the request in an :class:`AdmissionContex
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from webhook.ground.later import later
 
@@ -20,39 +20,18 @@ if TYPE_CHECKING:
     from webhook.vap.models import LabelSelector, ParamKind
     from webhook.vap.mutating.mergetypes import builtin_schema, published, resolved
     from webhook.vap.policies import NativePolicies, is_native
-    from webhook.vap.response import Denial, PolicyResponse
+    from webhook.vap.response import PolicyResponse
 
-__all__ = [
-    "CLUSTER_KINDS",
-    "AdmissionContext",
-    "Attributes",
-    "Denial",
-    "Equivalent",
-    "GroupVersionResource",
-    "KindSchema",
-    "LabelSelector",
-    "MemoryContext",
-    "NativePolicies",
-    "ParamKind",
-    "PolicyResponse",
-    "Selector",
-    "builtin_schema",
-    "is_native",
-    "published",
-    "resolved",
-    "resource_of_kind",
-]
-
-_MODULES: Final = {
-    **dict.fromkeys(("CLUSTER_KINDS", "Attributes", "GroupVersionResource", "resource_of_kind"), "attributes"),
-    **dict.fromkeys(("AdmissionContext", "Equivalent", "KindSchema", "MemoryContext"), "context"),
-    "Selector": "matching.selector",
-    **dict.fromkeys(("LabelSelector", "ParamKind"), "models"),
-    **dict.fromkeys(("builtin_schema", "published", "resolved"), "mutating.mergetypes"),
-    **dict.fromkeys(("NativePolicies", "is_native"), "policies"),
-    **dict.fromkeys(("Denial", "PolicyResponse"), "response"),
-}
-"""The module of each name, which is loaded when the name is first used: most commands read no native policies."""
-
-if not TYPE_CHECKING:
-    __getattr__ = later(__name__, _MODULES)
+if not TYPE_CHECKING:  # most commands read no native policies
+    __getattr__ = later(
+        __name__,
+        {
+            "attributes": "CLUSTER_KINDS Attributes GroupVersionResource resource_of_kind",
+            "context": "AdmissionContext Equivalent KindSchema MemoryContext",
+            "matching.selector": "Selector",
+            "models": "LabelSelector ParamKind",
+            "mutating.mergetypes": "builtin_schema published resolved",
+            "policies": "NativePolicies is_native",
+            "response": "PolicyResponse",
+        },
+    )

@@ -45,75 +45,67 @@ class Operand:
 
 
 Operands = Sequence[Operand]
-CallEstimator = Callable[[str, Operand | None, Operands], CallEstimate | None]
-"""Takes overload id, receiver and arguments; returns None if the call costs 1 and the result's size is unknown."""
+"""The arguments of a call, the receiver first."""
+CallEstimator = Callable[[str, Operands], CallEstimate | None]
+"""Takes overload id and operands; returns None if the call costs 1 and the result's size is unknown."""
 
 
-def read_argument(_id: str, _target: Operand | None, args: Operands) -> CallEstimate | None:
-    return CallEstimate(args[0].known_size.scaled(STRING_FACTOR)) if args else None
+def reading(place: int, factor: float = STRING_FACTOR, *, keeps: bool = False) -> CallEstimator:
+    """A function that reads one of its operands; ``keeps`` if the result has the same length."""
+
+    def estimate(_id: str, operands: Operands) -> CallEstimate:
+        size = operands[place].known_size
+        return CallEstimate(size.scaled(factor), size if keeps else None)
+
+    return estimate
 
 
-def pattern_cost(text: Bounds, pattern: Bounds) -> Bounds:
+def pattern_cost(text: Operand, pattern: Operand) -> Bounds:
     """The cost of searching a text for a pattern: linear in both, never 0."""
-    return text.plus(_ONE).scaled(STRING_FACTOR).times(pattern.scaled(REGEX_FACTOR))
+    return text.known_size.plus(_ONE).scaled(STRING_FACTOR).times(pattern.known_size.scaled(REGEX_FACTOR))
 
 
-def _to_bytes(_id: str, _target: Operand | None, args: Operands) -> CallEstimate | None:
-    size = args[0].known_size
+def _to_bytes(_id: str, operands: Operands) -> CallEstimate:
+    size = operands[0].known_size
     return CallEstimate(size.scaled(STRING_FACTOR), Bounds(size.min, size.max * 4 % (MAX + 1)))
 
 
-def _to_text(_id: str, _target: Operand | None, args: Operands) -> CallEstimate | None:
-    size = args[0].known_size
+def _to_text(_id: str, operands: Operands) -> CallEstimate:
+    size = operands[0].known_size
     return CallEstimate(size.scaled(STRING_FACTOR), Bounds(size.min // 4, size.max))
 
 
-def _format(_id: str, target: Operand | None, _args: Operands) -> CallEstimate | None:
-    return None if target is None else CallEstimate(target.known_size.scaled(STRING_FACTOR))
-
-
-def _quote(_id: str, _target: Operand | None, args: Operands) -> CallEstimate | None:
-    size = args[0].known_size
+def _quote(_id: str, operands: Operands) -> CallEstimate:
+    size = operands[0].known_size
     return CallEstimate(size.scaled(STRING_FACTOR), Bounds(size.min + 2, (size.max * 2 + 2) % (MAX + 1)))
 
 
-def _in_list(_id: str, _target: Operand | None, args: Operands) -> CallEstimate | None:
-    return CallEstimate(args[1].known_size)
+def _contains(_id: str, operands: Operands) -> CallEstimate:
+    whole, part = (operand.known_size.scaled(STRING_FACTOR) for operand in operands)
+    return CallEstimate(whole.times(part))
 
 
-def _matches(_id: str, target: Operand | None, args: Operands) -> CallEstimate | None:
-    text, pattern = (target, *args) if target is not None else args
-    return CallEstimate(pattern_cost(text.known_size, pattern.known_size))
-
-
-def _contains(_id: str, target: Operand | None, args: Operands) -> CallEstimate | None:
-    if target is None:
-        return None
-    return CallEstimate(target.known_size.scaled(STRING_FACTOR).times(args[0].known_size.scaled(STRING_FACTOR)))
-
-
-def _concatenation(overload: str, _target: Operand | None, args: Operands) -> CallEstimate | None:
-    size = args[0].known_size.plus(args[1].known_size)
+def _concatenation(overload: str, operands: Operands) -> CallEstimate:
+    size = operands[0].known_size.plus(operands[1].known_size)
     return CallEstimate(_ONE if overload == "add_list" else size.scaled(STRING_FACTOR), size)
 
 
-def _comparison(_id: str, _target: Operand | None, args: Operands) -> CallEstimate | None:
-    shorter = min(args[0].known_size.max, args[1].known_size.max)
+def _comparison(_id: str, operands: Operands) -> CallEstimate:
+    shorter = min(operands[0].known_size.max, operands[1].known_size.max)
     return CallEstimate(Bounds(1 if shorter > 0 else 0, shorter).scaled(STRING_FACTOR))
 
 
 _COMPARISONS: Final = ("less", "greater", "less_equals", "greater_equals")
 
 STANDARD: Final[Mapping[str, CallEstimator]] = {
-    "string_format": _format,
+    "string_format": reading(0),
     "string_to_bytes": _to_bytes,
     "bytes_to_string": _to_text,
     "strings_quote": _quote,
-    "starts_with_string": read_argument,
-    "ends_with_string": read_argument,
-    "in_list": _in_list,
-    "matches": _matches,
-    "matches_string": _matches,
+    "starts_with_string": reading(1),
+    "ends_with_string": reading(1),
+    "in_list": lambda _, operands: CallEstimate(operands[1].known_size),
+    **dict.fromkeys(("matches", "matches_string"), lambda _, operands: CallEstimate(pattern_cost(*operands))),
     "contains_string": _contains,
     **dict.fromkeys(("add_string", "add_bytes", "add_list"), _concatenation),
     **{f"{name}_{kind}": _comparison for name in _COMPARISONS for kind in ("string", "bytes")},

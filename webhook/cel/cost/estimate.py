@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from webhook.cel.cost.calls import STANDARD, CallEstimate, Operand
+from webhook.cel.cost.calls import STANDARD, CallEstimate, Operand, Operands
 from webhook.cel.cost.libraries import EXTENSIONS, KUBERNETES
 from webhook.cel.cost.runtime import LIST_CREATE, MAP_CREATE, STRUCT_CREATE
 from webhook.cel.cost.sizes import MAX, ZERO, Bounds, Entries, Local, Sizes, fixed
@@ -83,32 +83,30 @@ class Estimator:
             operands.append(self._operand(arg))
         if reference is None:
             return ZERO
-        target: Operand | None = None
         receiver = ZERO
         if expr.target is not None and not reference.namespaced:
             receiver = self.cost(expr.target)
-            target = self._operand(expr.target)
+            operands.insert(0, self._operand(expr.target))
         ids = [overload.id for overload in reference.overloads] or [_OPTIONAL_SELECT]
-        return receiver.plus(self._dispatch(expr, reference.name, ids, target, operands, costs))
+        return receiver.plus(self._dispatch(expr, reference.name, ids, operands, costs))
 
     def _dispatch(
         self,
         expr: Call,
         function: str,
         ids: Sequence[str],
-        target: Operand | None,
-        args: Sequence[Operand],
+        operands: Operands,
         costs: Sequence[Bounds],
     ) -> Bounds:
         total = Bounds(MAX, 0)
         size: Bounds | None = None
         for overload in ids:
-            found = self._overload(expr, function, overload, target, args, costs)
+            found = self._overload(expr, function, overload, operands, costs)
             total = total.union(found.cost)
             if found.result is not None:
                 size = found.result if size is None else size.union(found.result)
-            if overload in ("index_list", "index_map") and args:
-                size = self._index(expr, args[0].expr, "@items" if overload == "index_list" else "@values")
+            if overload in ("index_list", "index_map") and operands:
+                size = self._index(expr, operands[0].expr, "@items" if overload == "index_list" else "@values")
             if size is None:
                 size = self.sizes.size(expr)
         self.sizes.set(expr, size)
@@ -124,19 +122,18 @@ class Estimator:
         expr: Call,
         function: str,
         overload: str,
-        target: Operand | None,
-        args: Sequence[Operand],
+        operands: Operands,
         costs: Sequence[Bounds],
     ) -> CallEstimate:
         if overload in ("logical_and", "logical_or"):
             return CallEstimate(Bounds(costs[0].min, costs[0].plus(costs[1]).max))
         if overload == "conditional":
-            self._union_entries(expr, args[1].expr, args[2].expr)
-            size = args[1].known_size.union(args[2].known_size)
+            self._union_entries(expr, operands[1].expr, operands[2].expr)
+            size = operands[1].known_size.union(operands[2].known_size)
             return CallEstimate(costs[0].plus(costs[1].union(costs[2])), size)
-        found = _estimate_call(function, overload, target, args)
+        found = _estimate_call(function, overload, operands)
         if overload in ("add_string", "add_bytes", "add_list"):
-            self._union_entries(expr, args[0].expr, args[1].expr)
+            self._union_entries(expr, operands[0].expr, operands[1].expr)
         total = found.cost
         for cost in costs:
             total = total.plus(cost)
@@ -231,9 +228,9 @@ class Estimator:
     }
 
 
-def _estimate_call(function: str, overload: str, target: Operand | None, args: Sequence[Operand]) -> CallEstimate:
+def _estimate_call(function: str, overload: str, operands: Operands) -> CallEstimate:
     for estimator in (EXTENSIONS.get(overload), KUBERNETES.get(function), STANDARD.get(overload)):
-        found = estimator(overload, target, args) if estimator is not None else None
+        found = estimator(overload, operands) if estimator is not None else None
         if found is not None:
             return found
     return CallEstimate(_ONE)

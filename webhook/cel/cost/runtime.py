@@ -47,28 +47,8 @@ def _first_twice(args: tuple[Any, ...], _result: Any) -> int:
     return _traversal(size_of(args[0]) * 2)
 
 
-def _result_twice(_args: tuple[Any, ...], result: Any) -> int:
-    return _traversal(size_of(result) * 2)
-
-
-def _second_read(args: tuple[Any, ...], _result: Any) -> int:
-    return _traversal(size_of(args[1]))
-
-
-def _second(args: tuple[Any, ...], _result: Any) -> int:
-    return size_of(args[1])
-
-
 def _shorter(args: tuple[Any, ...], _result: Any) -> int:
     return _traversal(min(size_of(args[0]), size_of(args[1])))
-
-
-def _both(args: tuple[Any, ...], _result: Any) -> int:
-    return _traversal(size_of(args[0]) + size_of(args[1]))
-
-
-def _product(args: tuple[Any, ...], _result: Any) -> int:
-    return _traversal(size_of(args[0])) * _traversal(size_of(args[1]))
 
 
 def _regex(args: tuple[Any, ...], _result: Any) -> int:
@@ -105,20 +85,8 @@ def _contains_ip(args: tuple[Any, ...], _result: Any) -> int:
     return _traversal(size_of(args[0]) * 2)
 
 
-def _contains_ip_string(args: tuple[Any, ...], result: Any) -> int:
-    return _contains_ip(args, result) + _traversal(size_of(args[1]))
-
-
 def _contains_cidr(args: tuple[Any, ...], result: Any) -> int:
     return _contains_ip(args, result) + _traversal(size_of(args[0])) + 1
-
-
-def _contains_cidr_string(args: tuple[Any, ...], result: Any) -> int:
-    return _contains_cidr(args, result) + _traversal(size_of(args[1]))
-
-
-def _tree(args: tuple[Any, ...], _result: Any) -> int:
-    return _tree_size(args[0], {})
 
 
 def _tree_size(value: Any, known: dict[int, int]) -> int:
@@ -136,16 +104,8 @@ def _tree_size(value: Any, known: dict[int, int]) -> int:
     return found
 
 
-def _sets(args: tuple[Any, ...], _result: Any) -> int:
-    return 1 + size_of(args[0]) * size_of(args[1])
-
-
-def _sets_both_ways(args: tuple[Any, ...], _result: Any) -> int:
-    return 1 + 2 * size_of(args[0]) * size_of(args[1])
-
-
-def _new_list(_args: tuple[Any, ...], result: Any) -> int:
-    return _new_list_of(size_of(result))
+def _sets(factor: int) -> Cost:
+    return lambda args, _: 1 + factor * size_of(args[0]) * size_of(args[1])
 
 
 def _new_list_of(size: int, factor: float = 1) -> int:
@@ -162,29 +122,23 @@ def _compared_with_itself(args: tuple[Any, ...], _result: Any) -> int:
     return _new_list_of(size * size, 2 + STRING_FACTOR if keys and keys[0].__class__ in (str, bytes) else 2)
 
 
-def _authorization_check(_args: tuple[Any, ...], _result: Any) -> int:
-    return AUTHORIZATION_CHECK
-
-
-def _one(_args: tuple[Any, ...], _result: Any) -> int:
-    return 1
-
-
 def _equals(args: tuple[Any, ...], _result: Any) -> int:
     # A value of a Kubernetes library has a fixed cost, even if it has a size (as an IP address).
     return 1 if hasattr(args[0], "cel_type") else _shorter(args, _result)
 
 
 _BY_FUNCTION: Final[dict[str, Cost]] = {
-    "check": _authorization_check,
+    "check": lambda _args, _result: AUTHORIZATION_CHECK,
     "_==_": _equals,
     "validate": _format,
-    "join": _result_twice,
+    "join": lambda _args, result: _traversal(size_of(result) * 2),
     "ip.isCanonical": _first_twice,
     "containsIP": _contains_ip,
     "containsCIDR": _contains_cidr,
     **dict.fromkeys(("fieldSelector", "labelSelector"), _selector),
-    **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"), _tree),
+    **dict.fromkeys(
+        ("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"), lambda args, _: _tree_size(args[0], {})
+    ),
     **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim", "jsonpatch.escapeKey", "shown"), _first),
     **dict.fromkeys(("cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver", "ip"), _first),
     **dict.fromkeys(("replace", "split"), _first_twice),
@@ -192,46 +146,37 @@ _BY_FUNCTION: Final[dict[str, Cost]] = {
 }
 
 _BY_KUBERNETES_OVERLOAD: Final[dict[str, Cost]] = {
-    "cidr_ip": _one,
+    "cidr_ip": lambda _args, _result: 1,
     "cidr_contains_ip_ip": _contains_ip,
-    "cidr_contains_ip_string": _contains_ip_string,
+    "cidr_contains_ip_string": lambda args, result: _contains_ip(args, result) + _traversal(size_of(args[1])),
     "cidr_contains_cidr": _contains_cidr,
-    "cidr_contains_cidr_string": _contains_cidr_string,
+    "cidr_contains_cidr_string": lambda args, result: _contains_cidr(args, result) + _traversal(size_of(args[1])),
 }
 
-_SORTED: Final = (
-    "bool",
-    "bytes",
-    "double",
-    "google.protobuf.Duration",
-    "google.protobuf.Timestamp",
-    "int",
-    "string",
-    "uint",
-)
+_TIMES: Final = ("google.protobuf.Duration", "google.protobuf.Timestamp")
+SORTED: Final = ("int", "uint", "double", "bool", *_TIMES, "string", "bytes")
+"""The names, in ids of overloads, of the types by which lists are sorted."""
 
 _BY_OVERLOAD: Final[dict[str, Cost]] = {
     **dict.fromkeys(("string_to_bytes", "bytes_to_string", "strings_quote", "string_format"), _first),
-    **dict.fromkeys(("starts_with_string", "ends_with_string"), _second_read),
-    "in_list": _second,
+    **dict.fromkeys(("starts_with_string", "ends_with_string"), lambda args, _: _traversal(size_of(args[1]))),
+    "in_list": lambda args, _: size_of(args[1]),
     **dict.fromkeys(
         (f"{op}_{of}" for op in ("less", "less_equals", "greater", "greater_equals") for of in ("string", "bytes")),
         _shorter,
     ),
     "equals": _shorter,
     "not_equals": _shorter,
-    "add_string": _both,
-    "add_bytes": _both,
+    **dict.fromkeys(("add_string", "add_bytes"), lambda args, _: _traversal(size_of(args[0]) + size_of(args[1]))),
     "matches": _regex,
     "matches_string": _regex,
-    "contains_string": _product,
-    "list_sets_contains_list": _sets,
-    "list_sets_intersects_list": _sets,
-    "list_sets_equivalent_list": _sets_both_ways,
-    **dict.fromkeys(("list_slice", "lists_range", "list_reverse"), _new_list),
+    "contains_string": lambda args, _: _traversal(size_of(args[0])) * _traversal(size_of(args[1])),
+    **dict.fromkeys(("list_sets_contains_list", "list_sets_intersects_list"), _sets(1)),
+    "list_sets_equivalent_list": _sets(2),
+    **dict.fromkeys(("list_slice", "lists_range", "list_reverse"), lambda _, result: _new_list_of(size_of(result))),
     **dict.fromkeys(("list_flatten", "list_flatten_int"), _flatten),
     "list_distinct": _compared_with_itself,
-    **{f"list_{of}_{what}": _compared_with_itself for what in ("sort", "sortByAssociatedKeys") for of in _SORTED},
+    **{f"list_{of}_{what}": _compared_with_itself for what in ("sort", "sortByAssociatedKeys") for of in SORTED},
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import ClassVar, Final
 
 from webhook.cel import types
@@ -67,14 +68,6 @@ def to_ip(text: str) -> IP:
     return IP(address.packed)
 
 
-def is_canonical(text: str) -> bool:
-    return str(to_ip(text)) == text
-
-
-def family(ip: IP) -> int:
-    return 4 if len(ip.packed) == 4 else 6
-
-
 def is_unspecified(ip: IP) -> bool:
     return not any(ip.packed)
 
@@ -129,18 +122,6 @@ def contains_cidr(cidr: CIDR, other: CIDR) -> bool:
     return cidr.network(cidr.bits) == other.network(cidr.bits)
 
 
-def contains_cidr_string(cidr: CIDR, text: str) -> bool:
-    return contains_cidr(cidr, to_cidr(text))
-
-
-def ip_of(cidr: CIDR) -> IP:
-    return IP(cidr.packed)
-
-
-def prefix_length(cidr: CIDR) -> int:
-    return cidr.bits
-
-
 def masked(cidr: CIDR) -> CIDR:
     length = len(cidr.packed)
     network = cidr.network(cidr.bits) << (length * 8 - cidr.bits)
@@ -154,8 +135,8 @@ CIDR_TYPES: Final = {"net.CIDR": _CIDR}
 
 IPS: Final[tuple[Overload, ...]] = (
     free("ip", "string_to_ip", (STRING,), _IP, to_ip),
-    member("family", "ip_family", (_IP,), INT, family),
-    free("ip.isCanonical", "ip_is_canonical", (STRING,), BOOL, is_canonical),
+    member("family", "ip_family", (_IP,), INT, lambda ip: 4 if len(ip.packed) == 4 else 6),
+    free("ip.isCanonical", "ip_is_canonical", (STRING,), BOOL, lambda text: str(to_ip(text)) == text),
     member("isUnspecified", "ip_is_unspecified", (_IP,), BOOL, is_unspecified),
     member("isLoopback", "ip_is_loopback", (_IP,), BOOL, is_loopback),
     member("isLinkLocalMulticast", "ip_is_link_local_multicast", (_IP,), BOOL, is_link_local_multicast),
@@ -169,10 +150,16 @@ CIDRS: Final[tuple[Overload, ...]] = (
     free("cidr", "string_to_cidr", (STRING,), _CIDR, to_cidr),
     member("containsIP", "cidr_contains_ip_string", (_CIDR, STRING), BOOL, contains_ip_string),
     member("containsIP", "cidr_contains_ip_ip", (_CIDR, _IP), BOOL, contains_ip),
-    member("containsCIDR", "cidr_contains_cidr_string", (_CIDR, STRING), BOOL, contains_cidr_string),
+    member(
+        "containsCIDR",
+        "cidr_contains_cidr_string",
+        (_CIDR, STRING),
+        BOOL,
+        lambda a, text: contains_cidr(a, to_cidr(text)),
+    ),
     member("containsCIDR", "cidr_contains_cidr", (_CIDR, _CIDR), BOOL, contains_cidr),
-    member("ip", "cidr_ip", (_CIDR,), _IP, ip_of),
-    member("prefixLength", "cidr_prefix_length", (_CIDR,), INT, prefix_length),
+    member("ip", "cidr_ip", (_CIDR,), _IP, lambda cidr: IP(cidr.packed)),
+    member("prefixLength", "cidr_prefix_length", (_CIDR,), INT, attrgetter("bits")),
     member("masked", "cidr_masked", (_CIDR,), _CIDR, masked),
     free("isCIDR", "is_cidr", (STRING,), BOOL, readable(to_cidr, CelError)),
     free("string", "cidr_to_string", (_CIDR,), STRING, str),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from webhook.cel.cost.runtime import call_cost
+from webhook.cel.cost.runtime import SORTED, call_cost
 from webhook.cel.errors import CelError
 from webhook.cel.library import operators
 from webhook.cel.limits import LIST_LIMIT, WORK_LIMIT, Steps, within
@@ -115,16 +115,7 @@ def distinct(values: list[Any]) -> list[Any]:
 
 _T: Final = param("T")
 _LIST: Final = list_of(_T)
-_SORTABLE: Final = {
-    INT: "int",
-    UINT: "uint",
-    DOUBLE: "double",
-    BOOL: "bool",
-    DURATION: "google.protobuf.Duration",
-    TIMESTAMP: "google.protobuf.Timestamp",
-    STRING: "string",
-    BYTES: "bytes",
-}
+_SORTABLE: Final = dict(zip((INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES), SORTED, strict=True))
 
 
 def _unguarded(

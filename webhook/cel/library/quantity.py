@@ -52,46 +52,6 @@ def as_integer(a: Quantity) -> int:
     return value
 
 
-def is_integer(a: Quantity) -> bool:
-    return a.number.as_int() is not None
-
-
-def as_float(a: Quantity) -> float:
-    return a.number.as_float()
-
-
-def sign(a: Quantity) -> int:
-    return a.number.sign()
-
-
-def compare(a: Quantity, b: Quantity) -> int:
-    return a.number.compare(b.number)
-
-
-def is_greater_than(a: Quantity, b: Quantity) -> bool:
-    return a.number.amount > b.number.amount
-
-
-def is_less_than(a: Quantity, b: Quantity) -> bool:
-    return a.number.amount < b.number.amount
-
-
-def add(a: Quantity, b: Quantity) -> Quantity:
-    return _sum(a, b.number)
-
-
-def add_int(a: Quantity, b: int) -> Quantity:
-    return _sum(a, _of_int(b))
-
-
-def sub(a: Quantity, b: Quantity) -> Quantity:
-    return _sum(a, b.number, minus=True)
-
-
-def sub_int(a: Quantity, b: int) -> Quantity:
-    return _sum(a, _of_int(b), minus=True)
-
-
 def _of_int(value: int) -> quantity.Quantity:
     return quantity.Quantity(Decimal(value), False, "DecimalExponent")
 
@@ -108,15 +68,15 @@ _Q: Final = Quantity.cel_type
 QUANTITY: Final[tuple[Overload, ...]] = (
     free("quantity", "string_to_quantity", (STRING,), _Q, parse_quantity),
     free("isQuantity", "is_quantity_string", (STRING,), BOOL, readable(quantity.parse)),
-    free("sign", "quantity_sign", (_Q,), INT, sign),
-    member("isGreaterThan", "quantity_is_greater_than", (_Q, _Q), BOOL, is_greater_than),
-    member("isLessThan", "quantity_is_less_than", (_Q, _Q), BOOL, is_less_than),
-    member("compareTo", "quantity_compare_to", (_Q, _Q), INT, compare),
-    member("asApproximateFloat", "quantity_get_float", (_Q,), DOUBLE, as_float),
+    free("sign", "quantity_sign", (_Q,), INT, lambda a: a.number.sign()),
+    member("isGreaterThan", "quantity_is_greater_than", (_Q, _Q), BOOL, lambda a, b: a.number.amount > b.number.amount),
+    member("isLessThan", "quantity_is_less_than", (_Q, _Q), BOOL, lambda a, b: a.number.amount < b.number.amount),
+    member("compareTo", "quantity_compare_to", (_Q, _Q), INT, lambda a, b: a.number.compare(b.number)),
+    member("asApproximateFloat", "quantity_get_float", (_Q,), DOUBLE, lambda a: a.number.as_float()),
     member("asInteger", "quantity_get_int", (_Q,), INT, as_integer),
-    member("isInteger", "quantity_is_integer", (_Q,), BOOL, is_integer),
-    member("add", "quantity_add", (_Q, _Q), _Q, add),
-    member("add", "quantity_add_int", (_Q, INT), _Q, add_int),
-    member("sub", "quantity_sub", (_Q, _Q), _Q, sub),
-    member("sub", "quantity_sub_int", (_Q, INT), _Q, sub_int),
+    member("isInteger", "quantity_is_integer", (_Q,), BOOL, lambda a: a.number.as_int() is not None),
+    member("add", "quantity_add", (_Q, _Q), _Q, lambda a, b: _sum(a, b.number)),
+    member("add", "quantity_add_int", (_Q, INT), _Q, lambda a, b: _sum(a, _of_int(b))),
+    member("sub", "quantity_sub", (_Q, _Q), _Q, lambda a, b: _sum(a, b.number, minus=True)),
+    member("sub", "quantity_sub_int", (_Q, INT), _Q, lambda a, b: _sum(a, _of_int(b), minus=True)),
 )

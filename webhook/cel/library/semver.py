@@ -134,14 +134,6 @@ def _number(place: int) -> Callable[[Semver], int]:
     return lambda version: _int64(version.numbers[place])
 
 
-def is_greater_than(a: Semver, b: Semver) -> bool:
-    return a.compare(b) > 0
-
-
-def is_less_than(a: Semver, b: Semver) -> bool:
-    return a.compare(b) < 0
-
-
 _V: Final = Semver.cel_type
 
 SEMVER: Final[tuple[Overload, ...]] = (
@@ -149,8 +141,8 @@ SEMVER: Final[tuple[Overload, ...]] = (
     free("semver", "string_bool_to_semver", (STRING, BOOL), _V, to_semver),
     free("isSemver", "is_semver_string", (STRING,), BOOL, is_semver),
     free("isSemver", "is_semver_string_bool", (STRING, BOOL), BOOL, is_semver),
-    member("isGreaterThan", "semver_is_greater_than", (_V, _V), BOOL, is_greater_than),
-    member("isLessThan", "semver_is_less_than", (_V, _V), BOOL, is_less_than),
+    member("isGreaterThan", "semver_is_greater_than", (_V, _V), BOOL, lambda a, b: a.compare(b) > 0),
+    member("isLessThan", "semver_is_less_than", (_V, _V), BOOL, lambda a, b: a.compare(b) < 0),
     member("compareTo", "semver_compare_to", (_V, _V), INT, Semver.compare),
     member("major", "semver_major", (_V,), INT, _number(0)),
     member("minor", "semver_minor", (_V,), INT, _number(1)),

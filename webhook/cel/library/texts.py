@@ -17,8 +17,6 @@ from webhook.cel.overload import Overload
 from webhook.cel.types import DYN, STRING, optional_of
 from webhook.cel.values.value import NONE, Opt
 
-__all__ = ["TEXTS"]
-
 _LONGEST_YAML: Final = 16 << 10
 """Characters: read in Python's loader, 16 KiB take 20 ms."""
 _LONGEST_JSON: Final = 256 << 10

@@ -46,39 +46,16 @@ def is_url(text: str) -> bool:
     return usual(text) is not None or _is_uri(text)
 
 
-def scheme(url: URL) -> str:
-    return decoded(url.parts.scheme)
-
-
-def host(url: URL) -> str:
-    return decoded(url.parts.host)
-
-
-def hostname(url: URL) -> str:
-    return decoded(url.parts.host_and_port()[0])
-
-
-def port(url: URL) -> str:
-    return decoded(url.parts.host_and_port()[1])
-
-
-def escaped_path(url: URL) -> str:
-    return decoded(url.parts.escaped_path())
-
-
-def query(url: URL) -> dict[str, list[str]]:
-    return query_values(url.parts)
-
-
 _U: Final = URL.cel_type
+_QUERY: Final = map_of(STRING, list_of(STRING))
 
 URLS: Final[tuple[Overload, ...]] = (
     free("url", "string_to_url", (STRING,), _U, to_url),
-    member("getScheme", "url_get_scheme", (_U,), STRING, scheme),
-    member("getHost", "url_get_host", (_U,), STRING, host),
-    member("getHostname", "url_get_hostname", (_U,), STRING, hostname),
-    member("getPort", "url_get_port", (_U,), STRING, port),
-    member("getEscapedPath", "url_get_escaped_path", (_U,), STRING, escaped_path),
-    member("getQuery", "url_get_query", (_U,), map_of(STRING, list_of(STRING)), query),
+    member("getScheme", "url_get_scheme", (_U,), STRING, lambda url: decoded(url.parts.scheme)),
+    member("getHost", "url_get_host", (_U,), STRING, lambda url: decoded(url.parts.host)),
+    member("getHostname", "url_get_hostname", (_U,), STRING, lambda url: decoded(url.parts.host_and_port()[0])),
+    member("getPort", "url_get_port", (_U,), STRING, lambda url: decoded(url.parts.host_and_port()[1])),
+    member("getEscapedPath", "url_get_escaped_path", (_U,), STRING, lambda url: decoded(url.parts.escaped_path())),
+    member("getQuery", "url_get_query", (_U,), _QUERY, lambda url: query_values(url.parts)),
     free("isURL", "is_url_string", (STRING,), BOOL, is_url),
 )

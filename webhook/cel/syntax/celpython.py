@@ -14,8 +14,6 @@ from typing import Final
 
 from webhook.cel.errors import GrammarUnavailable
 
-__all__ = ["GRAMMAR_HASH", "REQUIREMENT", "folder", "grammar_hash", "require", "version"]
-
 REQUIREMENT: Final = "cel-python>=0.5,<0.6"
 
 GRAMMAR_HASH: Final = "80b735504fcdf8e98d7e8d16ed4f90b74d29064e6aca668bc2de5a297a50b00f"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from webhook.ground.later import later
 
@@ -22,34 +22,13 @@ if TYPE_CHECKING:
         type_of_value,
     )
 
-__all__ = [
-    "NONE",
-    "Duration",
-    "Made",
-    "Opt",
-    "Timestamp",
-    "UInt",
-    "equal",
-    "escape",
-    "format_duration",
-    "format_timestamp",
-    "from_map_key",
-    "node_of",
-    "reveal",
-    "type_name",
-    "type_of_value",
-    "unescape",
-]
-
-_MODULES: Final = {
-    **dict.fromkeys(("escape", "node_of", "unescape"), "nodes"),
-    **dict.fromkeys(("Made", "reveal"), "schema_aware"),
-    **dict.fromkeys(("format_duration", "format_timestamp"), "times"),
-    **dict.fromkeys(
-        ("Duration", "NONE", "Opt", "Timestamp", "UInt", "equal", "from_map_key", "type_name", "type_of_value"), "value"
-    ),
-}
-"""The module of each name, which is loaded when the name is first used."""
-
 if not TYPE_CHECKING:
-    __getattr__ = later(__name__, _MODULES)
+    __getattr__ = later(
+        __name__,
+        {
+            "nodes": "escape node_of unescape",
+            "schema_aware": "Made reveal",
+            "times": "format_duration format_timestamp",
+            "value": "NONE Duration Opt Timestamp UInt equal from_map_key type_name type_of_value",
+        },
+    )

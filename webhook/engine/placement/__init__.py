@@ -2,5 +2,3 @@
 
 from webhook.engine.placement.explained import fit_tables
 from webhook.engine.placement.findings import FIT_CODES, fit_findings
-
-__all__ = ["FIT_CODES", "fit_findings", "fit_tables"]

@@ -10,24 +10,3 @@ from webhook.facts.aim.routing import render, route_of
 from webhook.facts.aim.service import rivals
 from webhook.facts.aim.template import resolve_template, same
 from webhook.facts.nodes import Referent
-
-__all__ = [
-    "DEFAULT_CONFIG",
-    "FACTS",
-    "KNOWLEDGE",
-    "Referent",
-    "Resolved",
-    "config_of",
-    "devices_of",
-    "gpu_model",
-    "image_of",
-    "models_on_nodes",
-    "predictor_of",
-    "render",
-    "resolve_service",
-    "resolve_template",
-    "rivals",
-    "route_of",
-    "same",
-    "template_cache",
-]

@@ -14,21 +14,3 @@ from webhook.facts.llmkube.source import (
     parse_source,
     resolve_fileset,
 )
-
-__all__ = [
-    "FACTS",
-    "KNOWLEDGE",
-    "FileSet",
-    "LayerSplit",
-    "SourceKind",
-    "accelerator_resource",
-    "cache_key",
-    "classify_page",
-    "classify_source",
-    "cleaned",
-    "parse_hf",
-    "parse_layer_split",
-    "parse_pvc",
-    "parse_source",
-    "resolve_fileset",
-]

@@ -15,23 +15,3 @@ from webhook.facts.memory.weights import (
     of_statement,
     size_of_text,
 )
-
-__all__ = [
-    "GIB",
-    "Bound",
-    "Model",
-    "accelerator",
-    "cache_bytes",
-    "device_of_labels",
-    "device_of_partition",
-    "element_bytes",
-    "gib",
-    "keeps_layer_embeddings",
-    "model_of_file",
-    "model_of_repository",
-    "of_file",
-    "of_repository",
-    "of_size",
-    "of_statement",
-    "size_of_text",
-]

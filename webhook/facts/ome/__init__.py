@@ -15,31 +15,6 @@ from webhook.facts.ome.service import CONFIG, MAIN, MODE, MULTI_NODE, RAW, ROLES
 from webhook.facts.ome.storage import storage_error, storage_scheme
 from webhook.facts.ome.wiring import expanded, ready_label
 
-__all__ = [
-    "CONFIG",
-    "FACTS",
-    "KNOWLEDGE",
-    "MAIN",
-    "MODE",
-    "MULTI_NODE",
-    "RAW",
-    "ROLES",
-    "Referent",
-    "base_of",
-    "expanded",
-    "find_model",
-    "find_runtime",
-    "has_full_runner",
-    "incompatible",
-    "merged",
-    "mode_of",
-    "preferred",
-    "ready_label",
-    "selection_of",
-    "storage_error",
-    "storage_scheme",
-]
-
 _GROUP: Final = "ome.io"
 _SERVICE: Final = Kind(_GROUP, "InferenceService")
 _WATCHED: Final = (

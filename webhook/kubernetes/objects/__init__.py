@@ -3,5 +3,3 @@
 from webhook.kubernetes.objects.defaulting import with_defaults
 from webhook.kubernetes.objects.kinds import is_validated, name_rule, object_errors
 from webhook.kubernetes.objects.storing import prepared
-
-__all__ = ["is_validated", "name_rule", "object_errors", "prepared", "with_defaults"]

@@ -90,8 +90,7 @@ def _check_identifier(judge: Judge, metric: Json, at: FieldPath) -> None:
     name = text(metric, "name")
     if not name:
         judge.add(required(at.child("name"), "must specify a metric name"))
-    for problem in path_segment_problems(name) if name else []:
-        judge.add(invalid(at.child("name"), name, problem))
+    judge.add_invalid(path_segment_problems(name) if name else [], name, at, "name")
 
 
 def _check_value(judge: Judge, target: Json, at: FieldPath) -> None:
@@ -156,8 +155,7 @@ def _check_container(judge: Judge, source: Json, at: FieldPath) -> None:
     if not container:
         judge.add(required(at.child("container"), "must specify a container"))
     else:
-        for problem in dns_1123_label(container):
-            judge.add(invalid(at.child("container"), container, problem))
+        judge.add_invalid(dns_1123_label(container), container, at, "container")
     _check_resource_target(judge, field(source, "target") or {}, at.child("target"))
 
 

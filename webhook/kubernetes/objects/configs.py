@@ -35,8 +35,7 @@ def check_config_map(judge: Judge, obj: Json) -> None:
     size = 0
     for name, values in (("data", texts), ("binaryData", binary)):
         for key, value in values.items():
-            for problem in FORMATS["configKey"][1](key):
-                judge.add(invalid(ROOT.child(name).key(key), key, problem))
+            judge.add_invalid(FORMATS["configKey"][1](key), key, ROOT.child(name).key(key))
             size += len(_decoded(value)) if name == "binaryData" else len(str(value).encode(errors="replace"))
     for key in texts.keys() & binary.keys():
         judge.add(invalid(ROOT.child("data").key(key), key, "duplicate of key present in binaryData"))
@@ -56,8 +55,7 @@ def check_secret(judge: Judge, obj: Json) -> None:
     data, kind, at = field(obj, "data") or {}, text(obj, "type"), ROOT.child("data")
     size = 0
     for key, value in data.items():
-        for problem in FORMATS["configKey"][1](key):
-            judge.add(invalid(at.key(key), key, problem))
+        judge.add_invalid(FORMATS["configKey"][1](key), key, at.key(key))
         size += len(_decoded(value))
     if size > _MOST_BYTES:
         judge.add(too_long(at, _MOST_BYTES))

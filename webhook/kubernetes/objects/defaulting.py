@@ -28,10 +28,6 @@ Resolve = Callable[[str], Schema]
 
 def with_defaults(value: Json, name: str, resolve: Resolve) -> Json:
     """A decoded value of a type, with all that the API server fills in; the value itself does not change."""
-    return _struct(value, name, resolve)
-
-
-def _struct(value: Json, name: str, resolve: Resolve) -> Json:
     properties = resolve(name)["properties"]
     absent = {key: default for key, default in _OF_ABSENT.get(name, {}).items() if value.get(key) is None}
     zero = {key: default for key, default in _OF_ZERO.get(name, {}).items() if not value.get(key)}
@@ -49,7 +45,7 @@ def _value(item: Any, schema: Schema, resolve: Resolve) -> Any:
         item = {}  # Go reads a null in a list as an empty structure
     if isinstance(item, dict):
         if name:
-            return _struct(item, name, resolve) if "properties" in resolve(name) else item
+            return with_defaults(item, name, resolve) if "properties" in resolve(name) else item
         items = schema.get("additionalProperties")
         return {key: _value(entry, items, resolve) for key, entry in item.items()} if isinstance(items, dict) else item
     if isinstance(item, list) and isinstance(schema.get("items"), dict):

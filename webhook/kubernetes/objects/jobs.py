@@ -120,8 +120,7 @@ def _check_manager(judge: Judge, name: object, at: FieldPath) -> None:
     elif not slash or not domain or not path:
         judge.add(invalid(at, name, 'must be a domain-prefixed path (such as "acme.io/foo")'))
     else:
-        for problem in dns_1123_subdomain(domain):
-            judge.add(invalid(at, domain, problem))
+        judge.add_invalid(dns_1123_subdomain(domain), domain, at)
     if len(name.encode(errors="replace")) > _MANAGER:
         judge.add(too_long(at, _MANAGER))
 
@@ -178,8 +177,7 @@ def _check_rule(judge: Judge, rule: Json, names: set[str], at: FieldPath) -> Non
         judge.add(too_many(at.child("onPodConditions"), len(conditions), _MOST_RULES))
     for index, condition in conditions:
         own, kind, state = at.child("onPodConditions").index(index), text(condition, "type"), text(condition, "status")
-        for problem in label_key(kind):
-            judge.add(invalid(own.child("type"), kind, problem))
+        judge.add_invalid(label_key(kind), kind, own, "type")
         if state not in _STATES:
             judge.add(not_supported(own.child("status"), state, _STATES))
     if codes is not None and conditions:
@@ -292,8 +290,7 @@ def check_cron_job(judge: Judge, obj: Json) -> None:
     if "TZ" in schedule:
         why = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
         judge.add(invalid(_SPEC.child("schedule"), schedule, why))
-    for problem in zone_problems(zone) if isinstance(zone, str) else ():
-        judge.add(invalid(_SPEC.child("timeZone"), zone, problem))
+    judge.add_invalid(zone_problems(zone) if isinstance(zone, str) else (), zone, _SPEC, "timeZone")
     check_natural(judge, spec, _HISTORY, _SPEC)
     policy = text(spec, "concurrencyPolicy")
     if policy not in _CONCURRENCY:

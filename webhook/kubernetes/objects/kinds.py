@@ -8,12 +8,12 @@ from typing import Final, NamedTuple
 from webhook.golang.names import dns_1123_label, dns_1123_subdomain, path_segment
 from webhook.ground.budget import Budget
 from webhook.ground.fieldpath import ROOT
-from webhook.kubernetes.judge import EnoughError, Judge
+from webhook.kubernetes.judge import Judge
 from webhook.kubernetes.metadata import check_finalizers
-from webhook.kubernetes.objects import autoscaling, configs, jobs, network, pods, services, workloads
+from webhook.kubernetes.objects import autoscaling, configs, jobs, network, services, workloads
 from webhook.kubernetes.objects.changing import CHANGES
 from webhook.kubernetes.values import Json, field, text
-from webhook.schema.fielderror import ERRORS, OMIT, FieldError
+from webhook.schema.fielderror import FieldError
 
 Check = Callable[[Judge, Json], None]
 """Adds what is wrong with an object, whose defaults are filled in."""
@@ -29,7 +29,7 @@ class ObjectKind(NamedTuple):
 _KINDS: Final[Mapping[tuple[str, str], ObjectKind]] = {
     ("v1", "ConfigMap"): ObjectKind(configs.check_config_map),
     ("v1", "PersistentVolumeClaim"): ObjectKind(configs.check_claim),
-    ("v1", "Pod"): ObjectKind(pods.check_pod),
+    ("v1", "Pod"): ObjectKind(workloads.check_pod),
     ("v1", "Secret"): ObjectKind(configs.check_secret),
     ("v1", "Service"): ObjectKind(services.check_service, dns_1123_label),
     ("v1", "ServiceAccount"): ObjectKind(configs.check_nothing),
@@ -66,15 +66,13 @@ def object_errors(obj: Json, old: Json | None = None, budget: Budget | None = No
         KeyError: its kind is not one of those that are validated here.
         SpentError: the ``budget`` is spent.
     """
-    judge, kind = Judge(budget=budget or Budget()), text(obj, "kind")
-    try:
-        judge.updates = old is not None
-        check_finalizers(judge, field(obj, "metadata") or {})
-        _KINDS[text(obj, "apiVersion"), kind].check(judge, obj)
-        if old is not None and kind in CHANGES:
-            CHANGES[kind](judge, obj, old)
-        judge.spend(ROOT)
-    except EnoughError:
-        why = f"it has more than {ERRORS:,} faults, so what comes after them is not judged"
-        judge.errors.append(FieldError("FieldValueTooMany", "", why, OMIT))
-    return judge.errors
+    judge = Judge(budget=budget or Budget(), updates=old is not None)
+    return judge.judged(ROOT, lambda: _check(judge, obj, old))
+
+
+def _check(judge: Judge, obj: Json, old: Json | None) -> None:
+    kind = text(obj, "kind")
+    check_finalizers(judge, field(obj, "metadata") or {})
+    _KINDS[text(obj, "apiVersion"), kind].check(judge, obj)
+    if old is not None and kind in CHANGES:
+        CHANGES[kind](judge, obj, old)

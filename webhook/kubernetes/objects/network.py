@@ -9,8 +9,7 @@ from webhook.golang.net import is_ip
 from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.kubernetes.formats import FORMATS
 from webhook.kubernetes.judge import Judge
-from webhook.kubernetes.objects.addresses import check_cidr, network_of
-from webhook.kubernetes.objects.selecting import check_reference, check_selector
+from webhook.kubernetes.objects.selecting import check_cidr, check_reference, check_selector, network_of
 from webhook.kubernetes.values import Json, field, number, structs, text, texts
 from webhook.schema.fielderror import invalid, not_supported, required
 
@@ -40,8 +39,7 @@ def check_ingress(judge: Judge, obj: Json) -> None:
         for number_, host in enumerate(texts(tls, "hosts")):
             _check_host(judge, host, _SPEC.child("tls").index(index).child("hosts").index(number_))
         name = text(tls, "secretName")
-        for problem in dns_1123_subdomain(name) if name else []:
-            judge.add(invalid(_SPEC.child("tls").index(index).child("secretName"), name, problem))
+        judge.add_invalid(dns_1123_subdomain(name) if name else [], name, _SPEC.child("tls").index(index), "secretName")
     _check_class(judge, obj, spec)
 
 
@@ -49,8 +47,7 @@ def _check_class(judge: Judge, obj: Json, spec: Json) -> None:
     name = spec.get("ingressClassName")
     if not isinstance(name, str):
         return
-    for problem in dns_1123_subdomain(name):
-        judge.add(invalid(_SPEC.child("ingressClassName"), name, problem))
+    judge.add_invalid(dns_1123_subdomain(name), name, _SPEC, "ingressClassName")
     notes = field(field(obj, "metadata") or {}, "annotations") or {}
     if not judge.updates and _CLASS_NOTE in notes and notes[_CLASS_NOTE] != name:
         why = "must match `ingressClassName` when both are specified"
@@ -79,8 +76,7 @@ def _check_host(judge: Judge, host: str, at: FieldPath) -> None:
         if rest == host or dns_1123_subdomain(rest):
             judge.add(invalid(at, host, _WILDCARD))
         return
-    for problem in dns_1123_subdomain(host):
-        judge.add(invalid(at, host, problem))
+    judge.add_invalid(dns_1123_subdomain(host), host, at)
 
 
 def _check_path(judge: Judge, path: Json, at: FieldPath) -> None:
@@ -112,8 +108,9 @@ def _check_backend(judge: Judge, backend: Json, at: FieldPath) -> None:
     elif resource is not None:
         check_reference(judge, resource, ("kind", "name"), at.child("resource"))
         group = resource.get("apiGroup")
-        for problem in dns_1123_subdomain(group) if isinstance(group, str) else []:
-            judge.add(invalid(at.child("resource", "apiGroup"), group, problem))
+        judge.add_invalid(
+            dns_1123_subdomain(group) if isinstance(group, str) else [], group, at, "resource", "apiGroup"
+        )
     elif service is None:
         judge.add(invalid(at, "", "resource or service backend is required"))
     else:
@@ -124,17 +121,14 @@ def _check_service(judge: Judge, service: Json, at: FieldPath) -> None:
     name, port = text(service, "name"), field(service, "port") or {}
     if not name:
         judge.add(required(at.child("service", "name")))
-    for problem in dns_1123_label(name) if name else []:
-        judge.add(invalid(at.child("service", "name"), name, problem))
+    judge.add_invalid(dns_1123_label(name) if name else [], name, at, "service", "name")
     own, count = text(port, "name"), number(port, "number") or 0
     if own and count:
         judge.add(invalid(at, "", "cannot set both port name & port number"))
     elif own:
-        for problem in FORMATS["portName"][1](own):
-            judge.add(invalid(at.child("service", "port", "name"), own, problem))
+        judge.add_invalid(FORMATS["portName"][1](own), own, at, "service", "port", "name")
     elif count:
-        for problem in FORMATS["port"][1](count):
-            judge.add(invalid(at.child("service", "port", "number"), count, problem))
+        judge.add_invalid(FORMATS["port"][1](count), count, at, "service", "port", "number")
     else:
         judge.add(required(at, "port name or number is required"))
 
@@ -166,8 +160,7 @@ def _check_port(judge: Judge, port: Json, at: FieldPath) -> None:
         judge.add(not_supported(at.child("protocol"), protocol, _PROTOCOLS))
     is_text, own = isinstance(given, str), number(port, "port") or 0
     if given is not None:
-        for problem in FORMATS["portName" if is_text else "port"][1](given if is_text else own):
-            judge.add(invalid(at.child("port"), given, problem))
+        judge.add_invalid(FORMATS["portName" if is_text else "port"][1](given if is_text else own), given, at, "port")
     if last is None:
         return
     if given is None:
@@ -177,8 +170,7 @@ def _check_port(judge: Judge, port: Json, at: FieldPath) -> None:
     else:
         if last < own:
             judge.add(invalid(at.child("endPort"), last, "must be greater than or equal to `port`"))
-        for problem in FORMATS["port"][1](last):
-            judge.add(invalid(at.child("endPort"), last, problem))
+        judge.add_invalid(FORMATS["port"][1](last), last, at, "endPort")
 
 
 def _check_peer(judge: Judge, peer: Json, at: FieldPath) -> None:

@@ -1,18 +1,24 @@
-"""Selectors of labels, numbers and percentages, names: what several built-in kinds ask of their fields."""
+"""Selectors of labels, numbers and percentages, names, addresses: what several built-in kinds ask of their fields."""
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Iterable
 from typing import Any, Final
 
 from webhook.golang.errors import GoError
+from webhook.golang.net import is_cidr
 from webhook.golang.strconv import atoi
 from webhook.ground.fieldpath import FieldPath
+from webhook.kubernetes.formats import FORMATS
 from webhook.kubernetes.judge import Judge, walk
 from webhook.kubernetes.values import Json, field, number, structs, text, texts
 from webhook.schema.fielderror import invalid, required
 
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_CIDR: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 _PERCENT: Final = re.compile(r"[0-9]+%", re.ASCII).fullmatch
 _PERCENT_FAULT: Final = (
     "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for "
@@ -101,5 +107,42 @@ def check_reference(judge: Judge, value: Json, keys: Iterable[str], at: FieldPat
         name = text(value, key)
         if not name:
             judge.add(required(at.child(key)))
-        for problem in path_segment_problems(name) if name else []:
-            judge.add(invalid(at.child(key), name, problem))
+        judge.add_invalid(path_segment_problems(name) if name else [], name, at, key)
+
+
+def check_address(judge: Judge, text: str, at: FieldPath) -> bool:
+    """Add what is wrong with an address; whether it is one."""
+    problems = FORMATS["ip"][1](text)
+    judge.add_invalid(problems, text, at)
+    return not problems
+
+
+def check_cidr(judge: Judge, text: str, at: FieldPath) -> None:
+    """``ValidateCIDRForLegacyField`` with strict parsing, as for new values."""
+    judge.add_invalid(cidr_problems(text), text, at)
+
+
+def cidr_problems(text: str) -> list[str]:
+    """What is wrong with a network."""
+    if not is_cidr(text):
+        return [_CIDR]
+    address, _, size = text.partition("/")
+    problems = []
+    if "." in address and ":" in address:
+        problems.append("must not have an IPv4-mapped IPv6 address")
+    plain = ".".join(part.lstrip("0") or "0" for part in address.split(".")) if ":" not in address else address
+    if plain != address or (len(size) > 1 and size.startswith("0")):
+        problems.append("must not have leading 0s in IP or prefix length")
+    if not problems and network_of(text) is None:
+        problems.append("must not have bits set beyond the prefix length")
+    return problems
+
+
+def network_of(text: str, *, strict: bool = True) -> Network | None:
+    """The network; None if it cannot be read, or, if ``strict``, has bits beyond its prefix."""
+    if "/" not in text:
+        return None
+    try:
+        return ipaddress.ip_network(text, strict)
+    except ValueError:
+        return None

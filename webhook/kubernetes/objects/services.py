@@ -9,7 +9,7 @@ from webhook.golang.names import dns_1123_label, dns_1123_subdomain, label_key
 from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.kubernetes.formats import FORMATS
 from webhook.kubernetes.judge import Judge, check_labels
-from webhook.kubernetes.objects.addresses import check_address, check_cidr
+from webhook.kubernetes.objects.selecting import check_address, check_cidr
 from webhook.kubernetes.values import Json, field, number, structs, text, texts
 from webhook.schema.fielderror import duplicate, forbidden, invalid, not_supported, required
 
@@ -58,8 +58,7 @@ def _check_type(judge: Judge, spec: Json, kind: str, *, headless: bool) -> None:
         name = text(spec, "externalName").removesuffix(".")
         if not name:
             judge.add(required(_SPEC.child("externalName")))
-        for problem in dns_1123_subdomain(name) if name else []:
-            judge.add(invalid(_SPEC.child("externalName"), name, problem))
+        judge.add_invalid(dns_1123_subdomain(name) if name else [], name, _SPEC, "externalName")
 
 
 def _check_ports(judge: Judge, spec: Json, kind: str) -> None:
@@ -88,22 +87,20 @@ def _check_port(judge: Judge, port: Json, at: FieldPath, names: set[str], *, nam
         if named:
             judge.add(required(at.child("name")))
     else:
-        for problem in dns_1123_label(name):
-            judge.add(invalid(at.child("name"), name, problem))
+        judge.add_invalid(dns_1123_label(name), name, at, "name")
         if name in names:
             judge.add(duplicate(at.child("name"), name))
         names.add(name)
     own = number(port, "port") or 0
-    for problem in FORMATS["port"][1](own):
-        judge.add(invalid(at.child("port"), own, problem))
+    judge.add_invalid(FORMATS["port"][1](own), own, at, "port")
     if protocol not in _PROTOCOLS:
         judge.add(not_supported(at.child("protocol"), protocol, _PROTOCOLS))
     of_target = target if isinstance(target, str) else number(port, "targetPort") or 0
-    for problem in FORMATS["portName" if isinstance(target, str) else "port"][1](of_target):
-        judge.add(invalid(at.child("targetPort"), target, problem))
+    judge.add_invalid(
+        FORMATS["portName" if isinstance(target, str) else "port"][1](of_target), target, at, "targetPort"
+    )
     spoken = port.get("appProtocol")
-    for problem in label_key(spoken) if isinstance(spoken, str) else []:
-        judge.add(invalid(at.child("appProtocol"), spoken, problem))
+    judge.add_invalid(label_key(spoken) if isinstance(spoken, str) else [], spoken, at, "appProtocol")
 
 
 def _check_affinity(judge: Judge, spec: Json) -> None:
@@ -147,8 +144,7 @@ def _check_balancer(judge: Judge, obj: Json, spec: Json, kind: str) -> None:
         if kind != "LoadBalancer":
             judge.add(forbidden(_SPEC.child("loadBalancerClass"), _BALANCED))
         else:
-            for problem in label_key(name):
-                judge.add(invalid(_SPEC.child("loadBalancerClass"), name, problem))
+            judge.add_invalid(label_key(name), name, _SPEC, "loadBalancerClass")
 
 
 def _check_note(judge: Judge, obj: Json, kind: str) -> None:
@@ -177,8 +173,7 @@ def _check_traffic(judge: Judge, spec: Json, kind: str) -> None:
         why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         judge.add(invalid(at, port, why))
     elif port:
-        for problem in FORMATS["port"][1](port):
-            judge.add(invalid(at, port, problem))
+        judge.add_invalid(FORMATS["port"][1](port), port, at)
     if spec.get("internalTrafficPolicy") is not None and inside not in _POLICIES:
         judge.add(not_supported(_SPEC.child("internalTrafficPolicy"), inside, _POLICIES))
     spread = spec.get("trafficDistribution")

@@ -1,4 +1,4 @@
-"""Deployment, ReplicaSet, DaemonSet and StatefulSet (``pkg/apis/apps/validation``)."""
+"""Deployment, ReplicaSet, DaemonSet and StatefulSet (``pkg/apis/apps/validation``), and a Pod by itself."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Final
 from webhook.golang.names import dns_1123_label
 from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.kubernetes.judge import Judge, walk
+from webhook.kubernetes.metadata import all_containers, check_old_profiles, check_pod_annotations
 from webhook.kubernetes.objects.selecting import (
     check_labels_of_template,
     check_natural,
@@ -16,7 +17,7 @@ from webhook.kubernetes.objects.selecting import (
     is_empty,
     share,
 )
-from webhook.kubernetes.pod import check_template
+from webhook.kubernetes.pod import POD, check_template
 from webhook.kubernetes.values import Json, field, number, structs, text
 from webhook.schema.fielderror import forbidden, invalid, not_supported, required
 
@@ -129,8 +130,7 @@ def check_stateful_set(judge: Judge, obj: Json) -> None:
         at = _SPEC.child("volumeClaimTemplates").index(index).child("spec")
         walk(judge, "PersistentVolumeClaimSpec", field(claim, "spec") or {}, at)
     name = text(spec, "serviceName")
-    for problem in dns_1123_label(name) if name else []:
-        judge.add(invalid(_SPEC.child("serviceName"), name, problem))
+    judge.add_invalid(dns_1123_label(name) if name else [], name, _SPEC, "serviceName")
     names = dict.fromkeys(text(field(claim, "metadata") or {}, "name") for _, claim in claims)
     template = _as_created(field(spec, "template") or {}, [*names])
     judge.owner = "StatefulSet"
@@ -165,3 +165,38 @@ def _check_update_strategy(judge: Judge, strategy: Json, at: FieldPath) -> None:
             if not share(gone):
                 judge.add(invalid(own.child("maxUnavailable"), gone, "cannot be 0"))
             check_part(judge, gone, own.child("maxUnavailable"))
+
+
+def check_pod(judge: Judge, obj: Json) -> None:
+    """What is asked of a Pod beside what is asked of a template (``ValidatePodCreate``)."""
+    meta, spec = field(obj, "metadata") or {}, field(obj, "spec") or {}
+    judge.owner = POD
+    walk(judge, "PodSpec", spec, _SPEC)
+    check_pod_annotations(judge, meta, spec, ROOT.child("metadata", "annotations"))
+    check_old_profiles(judge, meta, spec, _SPEC)
+    _check_images(judge, spec)
+    _check_tokens(judge, spec)
+    if spec.get("ephemeralContainers"):
+        judge.add(forbidden(_SPEC.child("ephemeralContainers"), "cannot be set on create"))
+    if spec.get("schedulingGates") and text(spec, "nodeName"):
+        judge.add(forbidden(_SPEC.child("nodeName"), "cannot be set until all schedulingGates have been cleared"))
+
+
+def _check_images(judge: Judge, spec: Json) -> None:
+    """A template may have blanks around an image, but no pod that is made of it."""
+    for at, container in all_containers(spec, _SPEC):
+        image = text(container, "image")
+        if image != image.strip():
+            judge.add(invalid(at.child("image"), image, "must not have leading or trailing whitespace"))
+
+
+def _check_tokens(judge: Judge, spec: Json) -> None:
+    """A volume with a token needs an account, which admission fills in later."""
+    if text(spec, "serviceAccountName"):
+        return
+    for index, volume in structs(spec, "volumes"):
+        for place, source in structs(field(volume, "projected") or {}, "sources"):
+            if field(source, "serviceAccountToken") is not None:
+                at = _SPEC.child("volumes").index(index).child("projected", "sources").index(place)
+                why = "must not be specified when serviceAccountName is not set"
+                judge.add(forbidden(at.child("serviceAccountToken"), why))

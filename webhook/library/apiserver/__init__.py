@@ -12,22 +12,3 @@ from webhook.library.apiserver.receive import (
     replicas_causes,
     stored_object,
 )
-
-__all__ = [
-    "Definitions",
-    "applied",
-    "as_applied",
-    "builtin_causes",
-    "completed",
-    "defaulted",
-    "is_builtin",
-    "is_definition",
-    "is_judged",
-    "kind_of",
-    "metadata_causes",
-    "placed",
-    "read_definitions",
-    "receive",
-    "replicas_causes",
-    "stored_object",
-]

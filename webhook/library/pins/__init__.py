@@ -2,5 +2,3 @@
 
 from webhook.library.pins.pin import Pin, Pinned
 from webhook.library.pins.pins import Pins
-
-__all__ = ["Pin", "Pinned", "Pins"]

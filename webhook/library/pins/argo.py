@@ -7,13 +7,10 @@ from typing import Any, Final
 
 from webhook.library.pins.charts import read_folder
 from webhook.library.pins.collector import Collector, PlacedRelease
-from webhook.library.pins.objects import items_at, mapping_at, value_at
+from webhook.library.pins.objects import Values, items_at, mapping_at, set_values, value_at
 from webhook.library.pins.operators import split_image
 from webhook.library.pins.pin import Named, release_of
-from webhook.library.pins.values import Values, set_values
 from webhook.manifests.documents import Document
-
-__all__ = ["KINDS", "read_application", "sources_of"]
 
 KINDS: Final = frozenset({"Application", "ApplicationSet"})
 

@@ -1,20 +1,17 @@
-"""Helm charts in a tree: the dependencies of one, and the operator's own chart, copied there."""
+"""Helm charts in a tree: dependencies of one, the operator's own chart, copied there, and releases of a helmfile."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from webhook.library.pins.collector import Collector, PlacedRelease
-from webhook.library.pins.objects import items_at, mapping_at, value_at
+from webhook.library.pins.objects import Values, items_at, mapping_at, set_values, value_at
 from webhook.library.pins.operators import split_image
-from webhook.library.pins.search import CHART
-from webhook.library.pins.values import Values, set_values
+from webhook.library.pins.tree import CHART
 from webhook.manifests.documents import Document
-
-__all__ = ["locked", "read_chart", "read_folder", "read_k3s"]
 
 
 def read_chart(
@@ -81,3 +78,37 @@ def _below(item: dict[str, Any], values: list[Values], collector: Collector) -> 
     """The values of a dependency: those that the chart has under its alias, or its name."""
     key = str(item.get("alias") or item.get("name"))
     return [part for layer in values for part in collector.inner_values(layer, key)]
+
+
+def is_helmfile(document: Document) -> bool:
+    """Whether a document has releases of charts, and no kind."""
+    return "kind" not in document.value and any("chart" in item for _, item in items_at(document.value, "releases"))
+
+
+def read_helmfile(document: Document, collector: Collector) -> None:
+    """Collect the pins of the releases of a helmfile."""
+    operators = collector.operators
+    for index, item in items_at(document.value, "releases"):
+        api, layers = operators.of_chart(item.get("chart")), [*_values_of_release(index, item, document, collector)]
+        if item.get("installed") is False:
+            continue
+        if str(item.get("chart")).startswith("."):
+            read_folder(collector.file_of(document).parent / item["chart"], document, layers, collector)
+        elif api:
+            path = ("releases", index, "version")
+            release = PlacedRelease(operators.of_chart_version(api, item.get("version")), document, path)
+            release = locked(api, item["chart"], release, collector)
+            collector.deploy(api, release, document, layers)
+
+
+def _values_of_release(index: int, item: dict[str, Any], document: Document, collector: Collector) -> Iterator[Values]:
+    """The values of a release: files beside the helmfile and maps, in their order, then what is set."""
+    at, here = ("releases", index, "values"), collector.file_of(document).parent
+    values = value_at(item, "values")
+    for place, value in enumerate(values if isinstance(values, list) else ()):
+        if isinstance(value, str):
+            yield from collector.file_values(here / value)
+        else:
+            yield from collector.values(document, *at, place)
+    pairs = ((pair.get("name"), pair.get("value")) for _, pair in items_at(item, "set"))
+    yield from set_values(document, ("releases", index, "set"), pairs)

@@ -10,16 +10,13 @@ from typing import Final, NamedTuple
 from webhook.admission.errors import Problem
 from webhook.facts.nodes import name_of
 from webhook.ground.fieldpath import field_path
-from webhook.library.pins.objects import value_at
+from webhook.library.pins.objects import Values, last_value, value_at
 from webhook.library.pins.operators import Operators
 from webhook.library.pins.pin import Named, Pin, release_of
 from webhook.library.pins.settings import Given, value_settings
 from webhook.library.pins.tree import Tree
-from webhook.library.pins.values import Values, last_value
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
-
-__all__ = ["Collector", "PlacedRelease"]
 
 
 class PlacedRelease(NamedTuple):

@@ -15,13 +15,10 @@ from webhook.facts.nodes import name_of
 from webhook.library.pins.charts import read_folder
 from webhook.library.pins.collector import Collector, PlacedRelease
 from webhook.library.pins.kustomize import generated_files, read_images
-from webhook.library.pins.near import nearest
-from webhook.library.pins.objects import Layers, group_of, items_at, mapping_at, value_at
+from webhook.library.pins.objects import Layers, Values, group_of, items_at, mapping_at, set_values, value_at
 from webhook.library.pins.operators import Operators
-from webhook.library.pins.values import Values, set_values
+from webhook.library.pins.tree import nearest
 from webhook.manifests.documents import Document
-
-__all__ = ["WORDS", "is_operators", "maps_of", "read_flux"]
 
 _SAME: Final = 100
 """Objects of one kind and name: an environment has one, so that this is for more than any repository has."""

@@ -18,8 +18,6 @@ from webhook.library.pins.tree import Tree
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import KUSTOMIZATIONS
 
-__all__ = ["WORDS", "Units"]
-
 WORDS: Final = (b"kustomize.toolkit.fluxcd.io", b"argoproj.io")
 """A file that applies a folder has one of these words."""
 

@@ -8,13 +8,10 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from webhook.library.pins.collector import Collector, PlacedRelease
-from webhook.library.pins.objects import items_at, mapping_at, value_at
+from webhook.library.pins.objects import items_at, mapping_at, nested, value_at
 from webhook.library.pins.pin import Named, release_of
-from webhook.library.pins.values import nested
 from webhook.manifests.composer import YamlError, compose
 from webhook.manifests.documents import Document
-
-__all__ = ["files_of", "generated_files", "patches_in", "read_images", "read_kustomization", "resources_of"]
 
 _RESOURCES: Final = ("resources", "bases", "components")
 _REVISION: Final = (

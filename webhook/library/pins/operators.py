@@ -9,8 +9,6 @@ from typing import Final, NamedTuple
 from webhook.catalog import Pack
 from webhook.library.pins.pin import Named, release_of
 
-__all__ = ["Operators", "split_image"]
-
 _ADDRESS: Final = r"[/:](%s)(?:\.git)?(?=[/?#]|$)(.*)"
 _BETWEEN: Final = rb"(?<![\w.-])(?:%s)(?![\w-])"
 

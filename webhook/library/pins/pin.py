@@ -11,8 +11,6 @@ from typing import Any, Final, NamedTuple
 from webhook.golang.errors import readable
 from webhook.policy.ranges import version
 
-__all__ = ["Named", "Pin", "Pinned", "release_of"]
-
 _DIGEST: Final = re.compile(r"@?sha(?:256|512):[0-9a-fA-F]*$")
 _VARIABLE: Final = re.compile(r"\$\{|\$\(|\$[A-Z_]|\{\{|<%|\bvar\.|\blocal\.")
 _TAG: Final = re.compile(r"(?:refs/tags/)?v?(\d+\.\d+\.\d+(?:-rc\.?\d+)?)(?:\+[0-9A-Za-z.-]+)?")

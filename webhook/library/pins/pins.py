@@ -1,25 +1,34 @@
-"""The pins of a repository, and those that count for a file."""
+"""The pins of a repository, those that count for a file, and the files that may have one: most trees have none."""
 
 from __future__ import annotations
 
 import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 from webhook.admission.errors import Problem
 from webhook.catalog import Pack
-from webhook.library.pins.near import closest, distance
 from webhook.library.pins.operators import Operators
 from webhook.library.pins.pin import Pin, Pinned
-from webhook.library.pins.search import candidates
-from webhook.library.pins.tree import Tree
+from webhook.library.pins.tree import CHART, Tree, closest, distance
 from webhook.manifests.documents import Document
-
-__all__ = ["Pins"]
+from webhook.manifests.reading import KUSTOMIZATIONS
 
 Around = Callable[[Path], frozenset[Path]]
 """The units of which a file is a part: see :class:`webhook.library.pins.included.Units`."""
+
+
+_DEPLOYING: Final = frozenset(
+    {"Application", "ApplicationSet", "Deployment", "GitRepository", "HelmChart", "HelmRelease", "OCIRepository"}
+)
+_BESIDE: Final = frozenset({"ConfigMap", "Kustomization"})
+"""Kinds of objects beside these: values, and what applies a source."""
+_WORDS: Final = (*(kind.encode() for kind in sorted(_DEPLOYING)), b"releases:")
+"""A file that may deploy an operator has one of these words, beside a name of the operator."""
+_TERRAFORM: Final = ".tf"
 
 
 class Pins:
@@ -100,3 +109,25 @@ def _agreed(pins: Sequence[Pin]) -> tuple[Mapping[str, object], tuple[str, ...]]
             values[name].append(value)
     agreed = {name: several[0] for name, several in values.items() if several.count(several[0]) == len(several)}
     return agreed, tuple(sorted(values.keys() - agreed))
+
+
+def candidates(
+    documents: Sequence[Document], operators: Operators, tree: Tree
+) -> tuple[list[Document], list[tuple[Path, str]]]:
+    """The objects that may deploy an operator, with those beside them, and the texts of Terraform; else nothing."""
+    objects = [document for document in documents if document.value.get("kind") in _DEPLOYING]
+    objects += tree.search(partial(_may_deploy, operators))
+    programs = [
+        (file, text.decode(errors="replace"))
+        for file in tree.files
+        if file.suffix == _TERRAFORM and b"helm_release" in (text := tree.content(file)) and operators.named_in(text)
+    ]
+    if objects or programs:
+        objects += (document for document in documents if document.value.get("kind") in _BESIDE)
+    return objects, programs
+
+
+def _may_deploy(operators: Operators, file: Path, text: bytes) -> bool:
+    """Whether a file may deploy an operator: by its name, or its words, and by a name of an operator in it."""
+    is_one = file.name in {*KUSTOMIZATIONS, CHART} or any(map(text.__contains__, _WORDS))
+    return is_one and file.suffix != _TERRAFORM and operators.named_in(text)

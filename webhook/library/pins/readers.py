@@ -1,4 +1,4 @@
-"""Every way of deploying, and the objects that are read together."""
+"""Every way of deploying, and the objects that are read together; the operator's own Deployment is read here."""
 
 from __future__ import annotations
 
@@ -9,25 +9,36 @@ from typing import Final
 
 from webhook.admission.errors import Problem
 from webhook.facts.nodes import name_of
-from webhook.library.pins import argo, charts, deployment, flux, helmfile, included, kustomize, terraform
-from webhook.library.pins.collector import Collector
+from webhook.library.pins import argo, charts, flux, included, kustomize, terraform
+from webhook.library.pins.collector import Collector, PlacedRelease
 from webhook.library.pins.included import Units
-from webhook.library.pins.objects import group_of
-from webhook.library.pins.operators import Operators
-from webhook.library.pins.pin import Pin
-from webhook.library.pins.search import CHART
-from webhook.library.pins.tree import Tree
+from webhook.library.pins.objects import group_of, items_at
+from webhook.library.pins.operators import Operators, split_image
+from webhook.library.pins.pin import Pin, release_of
+from webhook.library.pins.settings import container_settings
+from webhook.library.pins.tree import CHART, Tree
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import KUSTOMIZATIONS
 
-__all__ = ["collect"]
-
 _Reader = Callable[[Document, Collector], None]
+
+_CONTAINERS: Final = ("spec", "template", "spec", "containers")
+
+
+def read_deployment(document: Document, collector: Collector) -> None:
+    """Collect the pins of a Deployment: of each container that runs an operator."""
+    for index, container in items_at(document.value, *_CONTAINERS):
+        if api := collector.operators.of_image(container.get("image")):
+            at = (*_CONTAINERS, index)
+            release = PlacedRelease(release_of(split_image(container["image"]).tag), document, (*at, "image"))
+            given = container_settings(collector.operators.packs[api], document, *at)
+            collector.deploy(api, release, document, given=given, deployment="")
+
 
 _READERS: Final[Mapping[tuple[str, str], _Reader]] = {
     ("argoproj.io", "Application"): argo.read_application,
     ("argoproj.io", "ApplicationSet"): argo.read_application,
-    ("apps", "Deployment"): deployment.read_deployment,
+    ("apps", "Deployment"): read_deployment,
     ("helm.cattle.io", "HelmChart"): charts.read_k3s,
 }
 """What reads an object by itself, by the group and the kind; those of Flux are read together."""
@@ -61,8 +72,8 @@ def _reader_of(document: Document) -> _Reader | None:
         return kustomize.read_kustomization
     if name == CHART:
         return charts.read_chart
-    if helmfile.is_helmfile(document):
-        return helmfile.read_helmfile
+    if charts.is_helmfile(document):
+        return charts.read_helmfile
     return _READERS.get((group_of(value), str(value.get("kind"))))
 
 

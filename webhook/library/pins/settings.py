@@ -7,12 +7,9 @@ from typing import Any, NamedTuple
 
 from webhook.catalog import Pack
 from webhook.facts.settings import frozen
-from webhook.library.pins.objects import items_at, value_at
-from webhook.library.pins.values import Values, last_value
+from webhook.library.pins.objects import Values, items_at, last_value, value_at
 from webhook.manifests.documents import Document
 from webhook.policy import Path
-
-__all__ = ["Given", "container_settings", "value_settings"]
 
 
 class Given(NamedTuple):

@@ -1,4 +1,4 @@
-"""The files of a repository that are not read yet, within bounds of number and size.
+"""The files of a repository that are not read yet, within bounds of number and size; and which of them are near.
 
 The names of all files are listed once. The content of a file is looked through for words, and only what has them is
 parsed. Links to folders, hidden folders and templates of charts are left out.
@@ -12,15 +12,17 @@ import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from webhook.admission.errors import Problem
 from webhook.manifests import documents, files
 from webhook.manifests.documents import Document
 from webhook.manifests.files import Boundary
 
-__all__ = ["Tree"]
+T = TypeVar("T")
+Rank = tuple[int, bool]
 
+CHART: Final = "Chart.yaml"
 _ENTRIES: Final = 20_000
 """Names of files and folders that are listed: the largest public GitOps repositories have fewer."""
 _FILES: Final = 5_000
@@ -160,6 +162,30 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
             inside = sorted(entries, key=lambda entry: entry.name)
     except OSError:
         return []
-    is_chart = any(entry.name == "Chart.yaml" for entry in inside)
+    is_chart = any(entry.name == CHART for entry in inside)
     left_out = _LEFT_OUT | ({"templates"} if is_chart else set())
     return [entry for entry in inside if not entry.name.startswith(".") and entry.name not in left_out]
+
+
+def distance(folder: Path, file: Path) -> Rank:
+    """How far a file is from a folder: the fewer folders both are in, the farther. Of those that are equally far, a
+    file that is in such a folder itself is nearer than one below it.
+    """
+    mine, theirs = folder.parts, file.parent.parts
+    pairs = enumerate(zip(mine, theirs, strict=False))
+    common = next((at for at, (one, other) in pairs if one != other), min(len(mine), len(theirs)))
+    return -common, common < len(theirs)
+
+
+def closest(items: Sequence[T], rank_of: Callable[[T], Rank]) -> list[T]:
+    """The items with the lowest rank."""
+    if len(items) < 2:
+        return list(items)
+    ranks = list(map(rank_of, items))
+    lowest = min(ranks)
+    return [item for item, rank in zip(items, ranks, strict=True) if rank == lowest]
+
+
+def nearest(folder: Path, items: Sequence[T], file_of: Callable[[T], Path]) -> list[T]:
+    """The items whose files are the nearest to a folder."""
+    return closest(items, lambda item: distance(folder, file_of(item)))

@@ -14,17 +14,3 @@ from webhook.library.unknown.substitution import (
     variables_of,
 )
 from webhook.library.unknown.unjudged import Unjudged
-
-__all__ = [
-    "NOTHING",
-    "Narrowing",
-    "Substitutions",
-    "Undecided",
-    "Unjudged",
-    "World",
-    "is_encrypted",
-    "prepared",
-    "substitutes",
-    "unknown_in",
-    "variables_of",
-]

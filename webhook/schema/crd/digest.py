@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Final
 
-__all__ = ["digest"]
-
 _EXACT: Final = 1e21
 """An API server writes whole numbers below this without an exponent (``encoding/json``), so that it reads them as
 integers."""

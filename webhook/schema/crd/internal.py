@@ -18,51 +18,33 @@ _SHARED = {
     "selectableFields": "selectableFields",
 }
 
+_KEYWORDS = (
+    "id $schema $ref description type nullable format title default maximum exclusiveMaximum minimum exclusiveMinimum "
+    "maxLength minLength pattern maxItems minItems uniqueItems multipleOf enum maxProperties minProperties required "
+    "items allOf oneOf anyOf not properties additionalProperties patternProperties dependencies additionalItems "
+    "definitions externalDocs example x-kubernetes-preserve-unknown-fields x-kubernetes-embedded-resource "
+    "x-kubernetes-int-or-string x-kubernetes-list-map-keys x-kubernetes-list-type x-kubernetes-map-type "
+    "x-kubernetes-validations"
+)
+_FLAGS = (
+    "nullable exclusiveMaximum exclusiveMinimum uniqueItems x-kubernetes-embedded-resource x-kubernetes-int-or-string"
+)
+_ZEROS: Mapping[str, Any] = {
+    **dict.fromkeys(("id", "$schema", "description", "type", "format", "title", "pattern"), ""),
+    **dict.fromkeys(_FLAGS.split(), False),
+}
+"""The zero values of the keywords whose values Go does not point to, and that are neither lists nor maps."""
+
+
+def _go_name(keyword: str) -> str:
+    if keyword == "id":
+        return "ID"
+    name = keyword.removeprefix("$").replace("x-kubernetes", "x")
+    return "".join(f"{part[0].upper()}{part[1:]}" for part in name.split("-"))
+
+
 SCHEMA_FIELDS: Mapping[str, tuple[str, Any]] = {
-    "ID": ("id", ""),
-    "Schema": ("$schema", ""),
-    "Ref": ("$ref", None),
-    "Description": ("description", ""),
-    "Type": ("type", ""),
-    "Nullable": ("nullable", False),
-    "Format": ("format", ""),
-    "Title": ("title", ""),
-    "Default": ("default", None),
-    "Maximum": ("maximum", None),
-    "ExclusiveMaximum": ("exclusiveMaximum", False),
-    "Minimum": ("minimum", None),
-    "ExclusiveMinimum": ("exclusiveMinimum", False),
-    "MaxLength": ("maxLength", None),
-    "MinLength": ("minLength", None),
-    "Pattern": ("pattern", ""),
-    "MaxItems": ("maxItems", None),
-    "MinItems": ("minItems", None),
-    "UniqueItems": ("uniqueItems", False),
-    "MultipleOf": ("multipleOf", None),
-    "Enum": ("enum", None),
-    "MaxProperties": ("maxProperties", None),
-    "MinProperties": ("minProperties", None),
-    "Required": ("required", None),
-    "Items": ("items", None),
-    "AllOf": ("allOf", None),
-    "OneOf": ("oneOf", None),
-    "AnyOf": ("anyOf", None),
-    "Not": ("not", None),
-    "Properties": ("properties", None),
-    "AdditionalProperties": ("additionalProperties", None),
-    "PatternProperties": ("patternProperties", None),
-    "Dependencies": ("dependencies", None),
-    "AdditionalItems": ("additionalItems", None),
-    "Definitions": ("definitions", None),
-    "ExternalDocs": ("externalDocs", None),
-    "Example": ("example", None),
-    "XPreserveUnknownFields": ("x-kubernetes-preserve-unknown-fields", None),
-    "XEmbeddedResource": ("x-kubernetes-embedded-resource", False),
-    "XIntOrString": ("x-kubernetes-int-or-string", False),
-    "XListMapKeys": ("x-kubernetes-list-map-keys", None),
-    "XListType": ("x-kubernetes-list-type", None),
-    "XMapType": ("x-kubernetes-map-type", None),
-    "XValidations": ("x-kubernetes-validations", None),
+    _go_name(keyword): (keyword, _ZEROS.get(keyword)) for keyword in _KEYWORDS.split()
 }
 """The fields of ``JSONSchemaProps`` in their order: Go name → (keyword, zero value)."""
 

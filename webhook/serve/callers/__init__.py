@@ -2,18 +2,3 @@
 
 from webhook.serve.callers.caller import ALL_GROUPS, Anyone, Callers, Certified, Groups, client_ca, covered
 from webhook.serve.callers.tokens import ClusterIssuer, Issuer, Keys, Tokens, tokens_current
-
-__all__ = [
-    "ALL_GROUPS",
-    "Anyone",
-    "Callers",
-    "Certified",
-    "ClusterIssuer",
-    "Groups",
-    "Issuer",
-    "Keys",
-    "Tokens",
-    "client_ca",
-    "covered",
-    "tokens_current",
-]

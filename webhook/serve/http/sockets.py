@@ -1,13 +1,19 @@
-"""The socket of a port: on one address, or on every address of IPv4 and of IPv6."""
+"""The socket of a port: on one address, or on every address of IPv4 and of IPv6; and a second port.
+
+Health and metrics may have a port of their own, so that probes and Prometheus need no certificate and no token.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import socket
-from collections.abc import Mapping
-from typing import Final
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, Final
 
 import uvicorn
+from starlette.types import ASGIApp
 
 log = logging.getLogger("modelgate")
 
@@ -41,3 +47,35 @@ def bound(config: uvicorn.Config) -> socket.socket:
         log.error("port %d cannot be listened on: %s", config.port, error)  # noqa: TRY400 - a traceback says nothing
         raise SystemExit(_FAILURE) from None
     return sock
+
+
+class Listener(uvicorn.Server):
+    """A second listener on the loop of the first, without lifespan and without signal handlers."""
+
+    async def open(self) -> None:
+        """Listen.
+
+        Raises:
+            SystemExit: the port is in use; uvicorn has logged it.
+        """
+        self.config.load()
+        self.lifespan = self.config.lifespan_class(self.config)
+        await self.startup([bound(self.config)])
+
+    async def close(self) -> None:
+        """Finish open requests, and stop."""
+        self.should_exit = True
+        await self.shutdown()
+
+
+@contextlib.asynccontextmanager
+async def listening(app: ASGIApp, context: Callable[[], ssl.SSLContext] | None, **settings: Any) -> AsyncIterator[None]:
+    """Serve ``app`` while the context lasts, over TLS if there is a ``context``; ``settings`` are uvicorn's."""
+    if context is not None:
+        settings["ssl_context_factory"] = lambda _config, _default: context()
+    listener = Listener(uvicorn.Config(app, lifespan="off", ws="none", **settings))
+    await listener.open()
+    try:
+        yield
+    finally:
+        await listener.close()
