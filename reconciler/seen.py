@@ -10,7 +10,7 @@ from reconciler.resource import Item
 from reconciler.say.conditions import NORMALISED
 from webhook.cluster import LISTED, ClusterAnswer, ClusterQuestion, Key, Reference, RequestView
 from webhook.cluster.live import LiveView
-from webhook.cluster.view import Kind, Unwatched
+from webhook.cluster.view import Kind, Sought, Unwatched
 
 READ_SECONDS: Final = 10.0
 """For an answer that is not in memory: OME's ConfigMap, and questions of native policies."""
@@ -46,7 +46,7 @@ class Seen(RequestView):
         return self._live.read(question, READ_SECONDS)
 
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
-        if kind in LISTED:
+        if kind in LISTED or (isinstance(kind, Sought) and not self._live.follows(kind)):
             return super().list(kind, namespace)
         if self._live.follows_one(kind):
             raise Unwatched(f"{kind.kind} objects are read by name")

@@ -350,7 +350,7 @@ ipFamilies: {{ toJson . }}
 - apiGroups: [{{ .group | quote }}]
   resources:
     {{- toYaml .resources | nindent 4 }}
-  verbs: [get]
+  verbs: [{{ if .list }}get, list{{ else }}get{{ end }}]
 {{- end }}
 # The objects that rules refer to, guarded or not: the gate is not ready while it cannot read one of the kinds. list: all
 # objects at the start; watch: changes; get: an object that was just applied, before the watch reports it, or one that a

@@ -85,7 +85,8 @@ def serving(gate: Gate, mutate: Sequence[bytes], validate: Sequence[bytes]) -> G
     for call, raw in (("mutate", mutate), ("validate", validate)):
         for each in raw:
             asked(gate, call)(each)
-    gate.prepare_screens()
+    while gate.prepare_screens():
+        pass
     return gate
 
 

@@ -16,7 +16,9 @@ from tests.definitions import definitions
 from tests.fuzz.ways import compare
 from webhook import catalog
 from webhook.admission.decision import GroupVersionKind
-from webhook.catalog import POLICIES, Catalog, releases, ship
+from webhook.admission.errors import CatalogError
+from webhook.catalog import POLICIES, Catalog, Pack, releases, ship
+from webhook.catalog.folders import Loaded, load_shipped
 from webhook.catalog.kept import _PARTS, SHIPPED, Kept, code_digest
 from webhook.catalog.kinds import NO_POLICY
 from webhook.policy import Policy
@@ -87,6 +89,26 @@ def test_a_server_keeps_no_syntax_tree_of_kinds_that_may_never_be_judged(load_an
     rules = [rule for known in kinds.values() for rule in known.policy.validations]
     assert rules
     assert not [rule for rule in rules if rule.rule.program.evaluate_exactly.origin.kept]
+
+
+def test_a_server_keeps_no_document_of_a_policy(load_anew: Load) -> None:
+    loaded = load_anew(shipped=Path("absent"))
+    (source, *_) = loaded.kinds[MODEL].sources
+    before = source.document
+    loaded.compiled()
+    assert source.document is not before
+    assert source.document == before
+
+
+def test_a_built_in_file_that_has_changed_is_not_read_again(tmp_path: Path) -> None:
+    folder = tmp_path / "llmd"
+    shutil.copytree(POLICIES / "llmd", folder)
+    load_shipped(loaded := Loaded(), Pack.of(folder, trusted=True))
+    (known,) = loaded.kinds.values()
+    (file,) = folder.glob("crds/*.yaml")
+    file.write_text(file.read_text() + "\n# changed")
+    with pytest.raises(CatalogError, match="has changed since Modelgate was started"):
+        _ = known.schema.root
 
 
 def test_tracebacks_show_the_source_of_functions_that_were_read(folder: Path, load_anew: Load) -> None:

@@ -301,6 +301,12 @@ def one_pod_is_not_ready(world):
     world.find("Pod", "gate-0")["status"] = ready("False")
 
 
+@fault("replica-not-ready")
+def one_pod_crashes_after_an_upgrade(world):
+    world.find("Pod", "gate-0")["status"] = ready("False")
+    world.find("Deployment")["status"] = {"replicas": 2, "updatedReplicas": 2, "readyReplicas": 1}
+
+
 @fault("replica-troubled")
 def sidecar_is_blocked(world):
     world.said["gate-1"] = "ok, but modelgate certs has not looked for 86s\ncatalog d\n"

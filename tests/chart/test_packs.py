@@ -5,7 +5,7 @@ import pytest
 from tests.chart.helm import CHART, pods, run, webhooks
 from tests.chart.test_rights import rights
 from tests.chart.world import NOW, World
-from tests.cli.test_references import pack_at
+from tests.cli.test_references import POLICY, pack_at
 from webhook import catalog
 from webhook.cli.doctor.checks.rights import check as rights_check
 from webhook.cli.doctor.snapshot import Installation, Snapshot
@@ -54,6 +54,13 @@ def test_the_gate_may_get_what_they_read_and_their_definitions():
     }
 
 
+def test_it_may_list_only_those_that_are_to_be_listed():
+    queues, pods = LISTED.removesuffix("]"), '{"group":"","resources":["pods"]}]'
+    found = rights("modelgate-view", f"{queues},{pods}")
+    assert found["ClusterRole", "acme.example.com", "queues", ()] == ["get", "list"]
+    assert found["ClusterRole", "", "pods", ()] == ["get"]
+
+
 def test_the_gate_may_get_the_definition_of_a_kind_that_is_only_read():
     found = rights("modelgate-view", PACKS[2])
     (names,) = (key[3] for key in found if key[2] == "customresourcedefinitions" and key[3])
@@ -94,6 +101,20 @@ def test_a_group_of_the_community_is_one_of_custom_resources():
     assert all(
         group in {each for rule in webhook["rules"] for each in rule["apiGroups"]} for webhook in webhooks(kinds)
     )
+
+
+LISTED = 'packs.reads=[{"group":"acme.example.com","resources":["queues"],"list":true}]'
+
+
+@pytest.mark.parametrize(
+    ("sets", "missing"),
+    [(PACKS, ["it may not list queues.acme.example.com"]), ((*PACKS[:2], LISTED), [])],
+)
+def test_the_doctor_asks_for_the_right_to_list_what_references_look_for(sets, missing, tmp_path):
+    policy = POLICY.replace("path: spec.queue\n", "labels: {speed: fast}\n")
+    loaded, world = catalog.load(packs=[pack_at(tmp_path, policy)]), World(*sets)
+    (found,) = Installation.all_of(Snapshot(world.objects, NOW, world), None)
+    assert [each.message for each in rights_check(found, loaded) if each.field.endswith("-view")] == missing
 
 
 @pytest.mark.parametrize(("sets", "missing"), [(PACKS, []), (PACKS[:2], ["it may not get queues.acme.example.com"])])

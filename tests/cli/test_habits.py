@@ -12,7 +12,7 @@ import yaml
 from tests.cli.trees import GOOD, RUNTIMES
 from tests.shared import ROOT
 from webhook import cli
-from webhook.cli import COMMANDS, main
+from webhook.cli import COMMANDS, choices, main
 from webhook.cli.shell.parser import Once
 from webhook.cli.shell.running import parser
 
@@ -109,6 +109,15 @@ def test_the_table_of_exit_codes_is_that_of_the_code(capsys: Capture) -> None:
     assert [int(code) for code in re.findall(r"^  (\d+) ", printed, re.MULTILINE)] == codes
     page = (ROOT / "docs" / "ci.md").read_text()
     assert [int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)] == codes
+
+
+def test_the_reconciler_watches_nodes_only_if_it_is_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nodes(*flags: str) -> str:
+        return choices.chosen(parser({"reconcile"}).parse_args(["reconcile", *flags])).nodes
+
+    assert (nodes(), nodes("--nodes=fixed")) == ("off", "fixed")
+    monkeypatch.setenv("MODELGATE_NODES", "auto")
+    assert nodes() == "auto"
 
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name != "reconcile"])

@@ -154,6 +154,11 @@ def test_an_object_of_a_wrong_shape_says_nothing(gate: Gate) -> None:
         ("path: spec.queue\n", "labelsPath: spec.queues\n", "references[0].labelsPath: no 'queues' in spec"),
         ("open: {", "items: {", "fields.items has the name of what each"),
         ("type: integer}", "type: int}", "Input should be 'boolean', 'integer'"),
+        ("{path: spec.most,", "{", "references[0].fields.most: set either path or expression"),
+        ("path: spec.most,", "path: spec.most, expression: object.spec.most,", "fields.most: set either path or expr"),
+        ("path: spec.most,", "expression: object.spec.max,", "fields.most.expression: Queue: undefined field 'max'"),
+        ("path: spec.most,", "expression: facts.queue.most,", "most.expression: undeclared reference to 'facts'"),
+        ("path: spec.most,", "expression: object.spec.colours,", "is of type list(string), not int"),
         ("type: integer}", "type: integer, default: many}", "default: 'many' is not of type integer"),
         ("type: strings}", "type: strings, default: [1]}", "default: [1] is not of type strings"),
         ("kind: Queue", "kind: queue", "should match pattern"),
@@ -169,6 +174,45 @@ def test_a_mistake_is_an_error_with_its_line(tmp_path: Path, old: str, new: str,
         catalog.load(packs=[pack_at(tmp_path, POLICY.replace(old, new, 1))])
     assert message in str(caught.value)
     assert "acme/widget.yaml:" in str(caught.value)
+
+
+EXPRESSION = "{expression: \"object.spec.colours.filter(each, each != 'red').map(each, each + '!')\", type: strings}"
+
+
+def test_a_field_may_be_the_value_of_an_expression_over_the_other_object(tmp_path: Path) -> None:
+    policy = POLICY.replace("{path: spec.colours, type: strings}", EXPRESSION).replace(
+        "self <= facts.queue.most", "facts.queue.colours.all(each, each != 'blue!')"
+    )
+    gate = Gate(policies=pack_at(tmp_path, policy))
+    for colours, codes in ((["red"], set()), (["red", "blue"], {"AC402"}), ([], set())):
+        queue = an_object("Queue", "fast", colours=colours)
+        assert of_widget(gate, queue, an_object("Widget", "a", queue="fast", size=1)).codes == codes
+    for odd in ({}, {"colours": None}, {"colours": {"blue": 1}}, {"colours": [["blue"]]}):
+        queue = an_object("Queue", "fast", **odd)
+        assert "AC402" not in of_widget(gate, queue, an_object("Widget", "a", queue="fast", size=1)).codes
+
+
+def test_an_expression_that_costs_too_much_is_not_judged_and_the_rest_is(tmp_path: Path) -> None:
+    loops = "object.spec.colours.map(a, object.spec.colours.map(b, object.spec.colours.map(c, a + b + c)))"
+    policy = POLICY.replace("{path: spec.colours,", f'{{expression: "{loops}.map(x, x[0][0])",')
+    policy = policy.replace("self <= facts.queue.most", "self <= facts.queue.most || facts.queue.colours.size() > 9")
+    gate = Gate(policies=pack_at(tmp_path, policy))
+    small, large = (an_object("Queue", "fast", colours=["a"] * number) for number in (2, 300))
+    assert of_widget(gate, small, an_object("Widget", "a", queue="fast", size=1)).codes == {"AC402"}
+    verdict = of_widget(gate, large, an_object("Widget", "a", queue="fast", size=1))
+    (finding,) = verdict.findings
+    assert (verdict.allowed, str(finding.severity), finding.code) == (True, "warning", "AC401")
+    assert finding.message.startswith("not judged (nor by AC402): Queue objects are too large for an expression")
+
+
+def test_objects_that_refer_to_each_other_in_a_circle_are_judged_one_by_one(tmp_path: Path) -> None:
+    policy = POLICY.replace("kind: Queue", "kind: Widget").replace("spec.most", "spec.size")
+    policy = policy.replace("colours: {path: spec.colours, type: strings}", "colours: {path: spec.queue, type: string}")
+    gate = Gate(policies=pack_at(tmp_path, policy.replace("      open: {path: spec.open, type: boolean}\n", "")))
+    circle = [
+        an_object("Widget", a, queue=b, size=size) for a, b, size in (("a", "b", 1), ("b", "c", 1), ("c", "a", 2))
+    ]
+    assert [sorted(each.codes) for each in gate.check_all("---\n".join(circle))] == [[], [], ["AC402"]]
 
 
 ALIKE = """\
@@ -249,3 +293,20 @@ def test_the_command_explains_it(tmp_path: Path, capsys: Capture) -> None:
     file.write_text("---\n".join([QUEUE, an_object("Widget", "a", queue="fast", size=6)]))
     assert main(["check", "--no-config", str(file), "--policies", str(pack_at(tmp_path))]) == 1
     assert "AC402 error: spec.size: " in capsys.readouterr().out
+
+
+ITEMS = "path: spec.ports[*].name\n    when: object.spec.queue != '' && !has(self.name)\n    value: \"'p'\""
+
+
+def test_an_unknown_value_leaves_a_default_of_items_undecided(tmp_path: Path) -> None:
+    policy = POLICY.replace("path: spec.size\n    when: facts.queue.found\n    value: facts.queue.most", ITEMS)
+    ports = {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}}}
+    folder = pack_at(tmp_path, policy)
+    kinds = [*yaml.safe_load_all((folder / "crds/all.yaml").read_text())]
+    kinds[0]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["ports"] = ports
+    (folder / "crds/all.yaml").write_text(yaml.safe_dump_all(kinds))
+    gate = Gate(policies=folder)
+    known = of_widget(gate, QUEUE, an_object("Widget", "a", queue="fast", ports=[{}]))
+    assert known.object["spec"]["ports"] == [{"name": "p"}]
+    unknown = of_widget(gate, QUEUE, an_object("Widget", "a", queue="${QUEUE}", ports=[{}]))
+    assert unknown.codes == set()

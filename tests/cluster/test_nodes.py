@@ -5,7 +5,7 @@ import tracemalloc
 import orjson
 
 from webhook.cluster.nodes import NodeStore
-from webhook.cluster.store import light
+from webhook.cluster.readthrough import light
 from webhook.cluster.view import APIResource, Key
 
 NODES = APIResource("", "v1", "nodes", "Node", namespaced=False)

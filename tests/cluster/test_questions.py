@@ -7,7 +7,7 @@ import pytest
 from webhook.admission.errors import Fault, Unavailable
 from webhook.cluster.api import Reader
 from webhook.cluster.live import LiveView
-from webhook.cluster.readthrough import AccessReview, LabelSelection, Reference, RequestView, ServedKind
+from webhook.cluster.readthrough import MOST, AccessReview, LabelSelection, Reference, RequestView, ServedKind
 from webhook.cluster.store import KEEP
 from webhook.cluster.view import APIResource, Kind
 from webhook.facts import Looked, referenced
@@ -122,8 +122,48 @@ def test_facts_list_only_what_is_watched(view):
         view.list(LIMIT)
 
 
-def test_a_reference_by_a_field_finds_nothing_of_a_kind_that_is_not_watched(view):
-    fact = referenced(LIMIT, Looked(named_by=("spec", "a"), by=("spec", "a")), {})
-    found = fact.value({"metadata": {"namespace": "ns"}, "spec": {"a": "b"}}, RequestView(view, {}), DEFAULT_SETTINGS)
-    none = {"names": [], "items": [], "missing": [], "count": 0}
-    assert found == {"found": False, "name": "b", **none}
+def looked_for(view, **looked):
+    """The value of a reference of an object, after what it asks for was read."""
+    fact, obj = referenced(LIMIT, Looked(**looked), {}), {"metadata": {"namespace": "ns"}, "spec": {"a": "b"}}
+    reading = RequestView(view, {})
+    fact.value(obj, reading, DEFAULT_SETTINGS)
+    known = {question: view.read(question, 5) for question in reading.unread}
+    assert len(known) == 1
+    again = RequestView(view, known)
+    value = fact.value(obj, again, DEFAULT_SETTINGS)
+    assert again.unread == {}
+    return value
+
+
+BY_LABELS = {"labels": (("use", "pods"),)}
+BY_NAME = {"named_by": ("spec", "a")}
+
+
+def test_a_reference_lists_a_kind_that_is_not_watched_on_demand_and_in_any_version(server, view):
+    server.unserve(OLD_LIMITS)
+    put(server, "a", use="pods")
+    put(server, "b", use="jobs")
+    found = looked_for(view, **BY_LABELS)
+    assert (found["found"], found["names"], found["count"]) == (True, ["a"], 1)
+    assert "unseen" not in found
+
+
+def test_of_more_objects_than_are_listed_on_demand_nothing_is_said(server, view):
+    server.unserve(OLD_LIMITS)
+    for number in range(MOST + 1):
+        put(server, f"a{number}", use="pods")
+    found = looked_for(view, **BY_LABELS)
+    assert (found["found"], found["unseen"]) == (False, "Limit objects are too many to list them for a review")
+
+
+@pytest.mark.parametrize(("looked", "verb"), [(BY_NAME, "get"), (BY_LABELS, "list")])
+def test_a_reference_without_the_right_to_see_others_says_so_and_does_not_fail(server, view, looked, verb):
+    server.fail("GET", "/limits/b" if verb == "get" else "/limits", 403)
+    assert looked_for(view, **looked)["unseen"].endswith(f"grant the right to {verb} them")
+
+
+@pytest.mark.parametrize("looked", [BY_NAME, BY_LABELS])
+def test_an_api_server_that_does_not_answer_is_a_failure_for_a_reference_too(server, view, looked):
+    server.fail("GET", "/limits/b" if looked is BY_NAME else "/limits", 500)
+    with pytest.raises(Unavailable, match="cannot be read from the API server"):
+        looked_for(view, **looked)

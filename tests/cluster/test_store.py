@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from webhook.cluster.store import LAST_APPLIED, Store, light
+from webhook.cluster.readthrough import LAST_APPLIED, light
+from webhook.cluster.store import Store
 from webhook.cluster.view import APIResource, Key
 
 OBJECT = {

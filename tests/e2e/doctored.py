@@ -329,7 +329,7 @@ PROGRAMS = {
         NAME,
         after=add(GATE, "/spec/progressDeadlineSeconds", 600),
     ),
-    "crash": State("replica-not-ready", crashed, "Pod", frozenset({"rollout"}), end_pod),
+    "crash": State("replica-not-ready", crashed, "Pod", end=end_pod),
     "environment": State(
         None,
         add(GATE, f"{CONTAINER}/env/0", {"name": "MODELGATE_PROFILE", "value": "audit"}),

@@ -9,7 +9,6 @@ Needs root, Go and the modules that the operator names.
 from __future__ import annotations
 
 import contextlib
-import gzip
 import io
 import json
 import os
@@ -26,6 +25,7 @@ from urllib.request import urlopen
 
 import yaml
 
+from tests.conformance.tables import write
 from tests.e2e.assets import assets
 from tests.e2e.client import Client, Reply, connected
 from tests.e2e.plane import Plane
@@ -66,9 +66,7 @@ def main(clone: Path, tag: str, objects: Path, out: Path) -> int:
             recorded = [_sent(client, case) for case in cases]
             _wait(client)
             _observe(client, recorded)
-    lines = ",\n".join(json.dumps(case, sort_keys=True) for case in recorded)
-    text = f'{{"release": {json.dumps(tag)}, "cases": [\n{lines}\n]}}\n'
-    out.write_bytes(gzip.compress(text.encode(), mtime=0))
+    write(out, {"release": tag, "cases": recorded})
     print(f"{len(recorded)} objects under {tag}: {sum(case['verdict']['allowed'] for case in recorded)} admitted")
     return 0
 

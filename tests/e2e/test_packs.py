@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_references import definition, pack_at
+from tests.cli.test_references import ALIKE, definition, pack_at
 from tests.e2e.gate import NAME, STAMP, Gate, rendered, with_clients
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.plane import Plane
@@ -17,9 +17,10 @@ from tests.e2e.processes import wait_until
 from tests.e2e.seeing import as_the_chart_lets_it
 
 GROUP = "acme.example.com"
+READS = [{"group": GROUP, "resources": ["queues"]}, {"group": GROUP, "resources": ["widgets"], "list": True}]
 VALUES = (
     f'--set-json=packs.kinds=[{{"group":"{GROUP}","versions":["v1"],"resources":["widgets"]}}]',
-    f'--set-json=packs.reads=[{{"group":"{GROUP}","resources":["queues"]}}]',
+    f"--set-json=packs.reads={json.dumps(READS)}",
 )
 KINDS = (
     definition("Widget", size="integer", queue="string"),
@@ -35,7 +36,7 @@ def an_object(kind: str, name: str, **spec: Any) -> dict[str, Any]:
 def mounted(tmp_path: Path) -> Path:
     """The folder, with the links by which the kubelet replaces all files at once."""
     folder = tmp_path / "packs"
-    pack_at(folder / "..2026_11_27")
+    (pack_at(folder / "..2026_11_27") / "alike.yaml").write_text(ALIKE)
     (folder / "..data").symlink_to("..2026_11_27")
     (folder / "acme").symlink_to("..data/acme")
     return folder
@@ -84,6 +85,20 @@ def test_its_rules_and_defaults_read_the_object_that_a_field_names(kubectl: Kube
     refusal = kubectl.refusal("create", an_object("Widget", "large", queue="fast", size=6))
     assert "spec.size: " in refusal
     assert "the queue takes 5 at most; use less" in refusal
+
+
+@pytest.mark.usefixtures("adding")
+def test_its_rules_find_others_that_have_the_same_in_a_field(kubectl: Kubectl) -> None:
+    kubectl.send("create", an_object("Queue", "slow", most=5))
+    kubectl.send("create", an_object("Widget", "first", queue="slow", size=2))
+    second = json.dumps(an_object("Widget", "second", queue="slow"))
+
+    def refused() -> bool:
+        done = kubectl.run("create", "--dry-run=server", "-f", "-", stdin=second)
+        return "first have slow, 2" in done.err
+
+    wait_until(refused, "the gate to list the widgets again")
+    kubectl.send("apply", an_object("Widget", "first", queue="slow", size=3))  # it does not find itself
 
 
 def created(kubectl: Kubectl) -> bool:

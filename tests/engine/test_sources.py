@@ -25,7 +25,7 @@ from webhook.engine.pods.whole import PodFault
 from webhook.engine.review import ObjectReview, Subject
 from webhook.engine.rules import validate_rules
 from webhook.engine.schema import add_unknown_fields
-from webhook.ground.budget import SpentError
+from webhook.ground.budget import SpentError, Stretch
 
 LOADED = catalog.load()
 RUNTIME = known_kind("ServingRuntime", LOADED)
@@ -133,6 +133,23 @@ def test_a_line_about_pods_or_children_spends_before_it_is_made(
         return review.options.steps - review.budget.left
 
     assert spent(101) - spent(1) >= 100 * least
+
+
+def test_a_large_child_is_announced_before_it_is_copied() -> None:
+    """A review is small by its own bytes; what it is merged with may not be."""
+    looks: list[str] = []
+    volumes = [{"name": f"v{number}", "emptyDir": {"medium": "m" * 100}} for number in range(2_000)]
+    spec = {"modelRef": "m", "image": "i", "extraVolumes": volumes}
+    obj = {
+        "apiVersion": "inference.llmkube.dev/v1alpha1",
+        "kind": "InferenceService",
+        "metadata": {"name": "a", "namespace": "b"},
+        "spec": spec,
+    }
+    request = Request(SERVER.gvk, SERVER.plural, "CREATE", obj, name="a", namespace="b")
+    review = ObjectReview.of(SERVER, request, LOADED, MemoryView(), Options(checkpoint=looks.append))
+    child_findings(Subject(review, obj, None, catalog.NOTHING_ASIDE, []), Findings(), b"")
+    assert "Deployment" in [look for look in looks if isinstance(look, Stretch)]
 
 
 @pytest.mark.parametrize("steps", [0, 1])

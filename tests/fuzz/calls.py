@@ -82,6 +82,9 @@ class Cluster(MemoryView):
     def listed(self, _kind: Any) -> bool:
         return True
 
+    def follows(self, _kind: Any) -> bool:
+        return True
+
 
 class Connected(ViewRunner):
     """A runner that has its view."""

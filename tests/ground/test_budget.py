@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.ground.budget import STEPS, Budget, SpentError
+from webhook.ground.budget import STEPS, Budget, SpentError, Stretch
 
 
 def test_it_looks_up_every_512_steps_and_ends_after_the_last_one() -> None:
@@ -54,3 +54,12 @@ def test_sixteen_characters_of_a_text_are_a_step_and_a_round_of_a_loop_is_one() 
 def test_the_place_of_a_whole_object_is_its_root() -> None:
     with pytest.raises(SpentError, match="more than 5 steps, at its root"):
         Budget(limit=5).spend(6, "")
+
+
+def test_a_step_that_takes_long_at_a_stretch_says_so_before_it_is_made() -> None:
+    seen: list[str] = []
+    budget = Budget(seen.append)
+    for steps in (8_192, 8_193):
+        budget.spend(steps, "Deployment")
+    assert seen == ["Deployment"] * 2
+    assert [isinstance(place, Stretch) for place in seen] == [False, True]

@@ -65,7 +65,7 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
     [
         ("  variabels: []", "p.yaml:6: spec.variabels: unknown field"),
         ("  defaults: [{code: X1, path: a, value: '1', because: b}]", "p.yaml:6: spec.defaults[0].code: String should"),
-        ("  defaults: [{code: XX101, path: 'a[*]', value: '1', because: b}]", "a default sets one leaf"),
+        ("  defaults: [{code: XX101, path: 'a[*]', value: '1', because: b}]", "a default sets a field of each item"),
         ("  defaults: [{code: XX101, path: '.a', value: '1', because: b}]", "is not a valid path at column 1"),
         ("  validations: [{code: XX201, rule: 'true', docs: d}]", "set either message or messageExpression"),
         ("  validations: [{code: XX201, rule: 'true', message: m}]", "spec.validations[0].docs: Field required"),

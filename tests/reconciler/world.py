@@ -102,6 +102,9 @@ class ServerView:
     def listed(self, _: Kind) -> bool:
         return True
 
+    def follows(self, _: Kind) -> bool:
+        return True
+
     def read(self, question: Any, _: float) -> dict[str, Any] | None:
         if isinstance(question, LabelSelection):
             return {"items": [*self._all().list(question.kind, question.namespace or None)]}

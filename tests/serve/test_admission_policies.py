@@ -94,6 +94,9 @@ class Cluster(MemoryView):
     def listed(self, _kind: Kind) -> bool:
         return True
 
+    def follows(self, _kind: Kind) -> bool:
+        return False
+
     def cached(self, _question: ClusterQuestion) -> tuple[bool, ClusterAnswer]:
         return False, None
 

@@ -39,6 +39,18 @@ def test_free_memory_goes_back_to_the_kernel() -> None:
         assert resident() < before - 50_000_000
 
 
+def test_memory_that_was_given_back_once_goes_back_after_its_next_use() -> None:
+    memory = Memory()
+    for _ in range(2):
+        blocks = [bytes(100_000) for _ in range(1000)]
+        kept = blocks[::50]
+        del blocks
+        before = resident()
+        memory.trim()
+        assert len(kept) == 20
+        assert resident() < before - 50_000_000
+
+
 def test_a_heap_in_which_little_is_free_is_left_alone() -> None:
     memory = Memory()
     held = [bytes(100_000) for _ in range(FREED // 200_000)]

@@ -25,7 +25,7 @@ def test_every_mistake_is_named_at_once() -> None:
     with pytest.raises(SettingsError) as caught:
         Settings.of({}, {"MODELGATE_LISTEN_PORT": "x", "MODELGATE_COLOUR": "red"})
     assert str(caught.value).splitlines() == [
-        "--listen-port (MODELGATE_LISTEN_PORT): Input should be a valid integer, unable to parse string as an integer",
+        "--listen-port (MODELGATE_LISTEN_PORT): must be a whole number from 0 to 65535",
         "--tls-dir (MODELGATE_TLS_DIR): is required",
         "--colour (MODELGATE_COLOUR): unknown setting",
     ]

@@ -21,6 +21,7 @@ from webhook.admission import GroupVersionKind, review
 from webhook.admission.errors import NotReady
 from webhook.catalog import Catalog, Kinds
 from webhook.engine import policyset
+from webhook.ground.budget import Stretch
 from webhook.serve.gate import Gate
 from webhook.serve.gate import pace as paces
 from webhook.serve.gate import state as states
@@ -64,6 +65,15 @@ def test_a_review_has_so_much_time_by_the_clock_and_then_as_much_of_cpu(cpu: lis
     pace.look(4.0, "the next review begins anew")
     cpu[0] = 9.75
     pace.look(5.0, "a quarter")
+
+
+def test_what_takes_long_at_a_stretch_is_not_begun_while_others_wait(cpu: list[float]) -> None:
+    pace = Pace(lambda: 1.0)
+    pace.begin(1.0)
+    pace("Deployment")
+    with pytest.raises(OverrunError, match="Deployment"):
+        pace(Stretch("Deployment"))
+    assert cpu == [5.0]
 
 
 def test_with_policies_a_review_has_less_from_then_on_and_the_next_has_not(cpu: list[float]) -> None:

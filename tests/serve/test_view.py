@@ -66,6 +66,9 @@ class Cluster(MemoryView):
     def listed(self, _kind: Kind) -> bool:
         return self.all_listed
 
+    def follows(self, _kind: Kind) -> bool:
+        return True
+
     def unready(self) -> list[str]:
         return self.reasons
 

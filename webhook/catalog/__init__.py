@@ -14,6 +14,7 @@ from webhook.catalog.catalog import Catalog, api_folders, load, ship
 from webhook.catalog.kept import POLICIES
 from webhook.catalog.kinds import Kinds, KnownKind
 from webhook.catalog.packs import NO_PACK, PACK, By, InForce, Pack, built_in, groups_of, installed_pack, known_apis
+from webhook.catalog.references import facts_of, unfitting
 from webhook.catalog.releases import UNKNOWN, chosen, later_releases
 from webhook.catalog.settings import check_settings, names_of_children, names_read, with_operator
 from webhook.catalog.shapes import FORMS

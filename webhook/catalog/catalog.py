@@ -132,7 +132,7 @@ class Catalog:
 
         ``installed`` are the names of the definitions that a cluster has: only the rules of their kinds are compiled
         then, because each kind takes a megabyte. The syntax trees go: 5 MiB, of which a server needs those of the kinds
-        that are judged often. What judges the children of the kinds is read from its files.
+        that are judged often; so do the documents. What judges the children of the kinds is read from its files.
         """
         for gvk, listed in self.kinds.listed.items():
             if installed is None or f"{listed.plural}.{gvk.group}" in installed:
@@ -141,6 +141,9 @@ class Catalog:
                 kind = GroupVersionKind(*group_version(child.api_version), child.kind)
                 if not children.is_builtin(kind):
                     self.defined(kind)
+        for listed in self.kinds.listed.values():  # some have the same
+            for source in listed.sources:
+                source.forget()
         return self
 
     def undecided(self) -> Iterator[tuple[str, int]]:
@@ -155,9 +158,9 @@ class Catalog:
         """What is generated for a kind of this catalog, and how often it was used."""
         return self.kinds.preparations.of(kind)
 
-    def prepare_screens(self) -> None:
-        """Generate the functions of the kinds that are in use."""
-        self.kinds.preparations.prepare_if_due()
+    def prepare_screens(self) -> bool:
+        """Generate the functions of one kind that is in use and has none; False if there is none."""
+        return self.kinds.preparations.prepare_if_due()
 
     def extended(self, crds: Iterable[CRD]) -> Catalog:
         """This catalog and, as foreign kinds, the kinds of these definitions that it does not have."""

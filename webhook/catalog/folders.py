@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from itertools import product, starmap
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook import policy as policies  # its compiler is loaded when it is first used
 from webhook.admission import GroupVersionKind
@@ -22,6 +22,7 @@ from webhook.admission.errors import CatalogError, LoadError, Problem
 from webhook.catalog.fitting import with_all_fields
 from webhook.catalog.kinds import KnownKind, PolicySource, kinds_of
 from webhook.catalog.packs import FOLLOWED, PACK, PACKS, TABLE, InForce, Pack
+from webhook.catalog.references import unfitting
 from webhook.catalog.releases import (
     compiled,
     compiled_source,
@@ -36,7 +37,6 @@ from webhook.catalog.tables import FOLDER as TABLES
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
 from webhook.manifests.folders import entries
-from webhook.policy import Path, node_at
 from webhook.policy.problems import problem
 from webhook.schema import CRD, SchemaError, Structural, load_crd
 from webhook.schema.compare import is_same
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from webhook.policy import PolicyDocument
-    from webhook.policy.document import Reference
 
 _TARGET: Final = re.compile(r"^  target:\n(?:    .*\n)+", re.MULTILINE)
 _SCHEMA: Final = re.compile(r'^ *(?:schema:\n|"schema":)', re.MULTILINE)
@@ -116,25 +115,52 @@ def load_shipped(loaded: Loaded, pack: Pack) -> None:
     """Load a built-in API: schemas and policies are read when they are asked for."""
     loaded.packs[pack.folder.name] = pack
     for source, text in loaded.definitions(pack):
-        loaded.add_kinds(pack, _definition(text, source), source)
+        loaded.add_kinds(pack, _definition(text, _Again(pack, source, hash(text))), source)
     loaded.add_tables(pack)
     for source, text in loaded.policies(pack):
-        policy = PolicySource(partial(_policy, text, source))
+        policy = PolicySource(partial(_policy, _Again(pack, source, hash(text))))
         for gvk in _targets(text, source):
             known = loaded.kinds[gvk]
             loaded.kinds[gvk] = replace(known, sources=(*known.sources, policy))
 
 
-def _definition(text: str, source: str) -> CRD:
+class _Again(NamedTuple):
+    """A built-in file, read again where more than its beginning is needed: the texts of all take 4 MB.
+
+    Only the installer writes there, as where the modules are; ``hashed`` tells whether it did.
+    """
+
+    pack: Pack
+    source: str
+    hashed: int
+
+    def text(self) -> str:
+        """Its text.
+
+        Raises:
+            CatalogError: it has changed.
+            OSError: it is gone.
+        """
+        text = self.pack.files.content(self.pack.folder.joinpath(*self.source.split("/")[1:])).decode()
+        if hash(text) != self.hashed:
+            raise CatalogError([Problem(self.source, "", "has changed since Modelgate was started: start it again")])
+        return text
+
+    def value(self) -> dict[str, Any]:
+        """Its one document."""
+        return _value(self.text(), self.source)
+
+
+def _definition(text: str, again: _Again) -> CRD:
     """A built-in definition, read without its schema: those with the schema of a pod take 15 ms."""
     match = _SCHEMA.search(text)
     start = text if match is None else text[: match.start()]
     rest = '"schema":{}}]}}' if match is not None and text.startswith("{") else ""
-    return load_crd(_value(start + rest, source), trusted=True, whole=partial(_value, text, source))
+    return load_crd(_value(start + rest, again.source), trusted=True, whole=again.value)
 
 
-def _policy(text: str, source: str) -> tuple[PolicyDocument, Document]:
-    (document,) = documents.parse(text, source)
+def _policy(again: _Again) -> tuple[PolicyDocument, Document]:
+    (document,) = documents.parse(again.text(), again.source)
     return policies.trusted_policy(document), replace(document, piece=None)
 
 
@@ -149,17 +175,6 @@ def _targets(text: str, source: str) -> Iterator[GroupVersionKind]:
 def _value(text: str, source: str) -> dict[str, Any]:
     (document,) = documents.parse(text, source)
     return document.value
-
-
-_TYPES: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
-    "boolean": [("boolean",)],
-    "integer": [("integer",)],
-    "number": [("number",), ("integer",)],
-    "string": [("string",)],
-    "integers": [("array", "integer")],
-    "strings": [("array", "string")],
-}
-"""The types in a schema of what a member can be; of a list, with the type of its items."""
 
 
 class UserFolders:
@@ -218,7 +233,7 @@ class UserFolders:
         kinds = self._loaded.kinds.values()
         for document, origin in self._referring:
             for index, reference in enumerate(document.spec.references):
-                for part, message in _unfitting(reference, kinds):
+                for part, message in unfitting(reference, kinds):
                     self._problems.append(problem(origin, ("spec", "references", index, *part), message))
 
     def _documents(self, files: Iterable[tuple[str, str]]) -> Iterator[Document]:
@@ -313,53 +328,3 @@ def _of_other_releases(known: KnownKind, source: PolicySource) -> Iterator[Probl
                 compiled(replace(with_all_fields(other) if is_otherwise_shaped(other) else other, sources=sources))
         except CatalogError as error:
             yield from (replace(each, message=f"under {in_force}: {each.message}") for each in error.problems)
-
-
-def _unfitting(reference: Reference, kinds: Collection[KnownKind]) -> Iterator[tuple[tuple[str, ...], str]]:
-    definitions = [known for known in kinds if (known.gvk.group, known.gvk.kind) == (reference.group, reference.kind)]
-    if not definitions:
-        names = {known.gvk.kind for known in kinds if known.gvk.group == reference.group}
-        for near in get_close_matches(reference.kind, names, 1):
-            yield ("kind",), f"{reference.group} has no {reference.kind[:60]} here; did you mean {near}?"
-        return
-    namespaced = definitions[-1].namespaced
-    searches = reference.by or reference.labels or reference.labelsPath
-    if reference.namespaced != namespaced and not (searches and namespaced):  # in all namespaces
-        scope = "is in a namespace" if namespaced else "is a kind of the cluster"
-        yield ("namespaced",), f"{reference.kind} {scope}: set namespaced: {str(namespaced).lower()}"
-    read = [(("fields", name), member.path, member.type) for name, member in reference.fields.items()]
-    for place, path, sort in [*read, *_looked_by(reference)]:
-        wrong = [_wrong(known.schema.raw, path, sort) for known in definitions]
-        if all(wrong):  # a version may lack what another one has
-            yield place, f"{reference.kind}: {wrong[-1]}"
-
-
-def _looked_by(reference: Reference) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    if reference.by:
-        yield ("by",), reference.by, "strings" if "[*]" in reference.by else "string"
-
-
-def _wrong(schema: Mapping[str, Any], path: str, sort: str) -> str:
-    """What is wrong with a path and a type; "" if nothing is, or if the definition leaves it open."""
-    node: Mapping[str, Any] = schema
-    keys = Path.parse(path).keys
-    if keys[0] == "metadata":
-        return ""
-    for depth, key in enumerate(keys):
-        if node.get("x-kubernetes-preserve-unknown-fields"):
-            return ""
-        below = node_at(node, (key,))
-        if below is None and key == "*" and not node.get("type"):
-            return ""
-        if below is None:
-            has = ", ".join(sorted(node.get("properties", {}))) or f"type {node.get('type')}"
-            return f"no {key!r} in {'.'.join(keys[:depth]) or 'the object'} of the schema, which has {has}"
-        node = below
-    kinds: tuple[str | None, ...] = (node.get("type"),)
-    if kinds == ("array",):
-        kinds = ("array", (node.get("items") or {}).get("type"))
-    elif "*" in keys:
-        kinds = ("array", kinds[0])
-    if kinds[0] is None or kinds in _TYPES[sort]:
-        return ""
-    return f"{path} is of type {' of '.join(map(str, kinds))}, not {sort}"

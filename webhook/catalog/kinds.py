@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from webhook.admission import GroupVersionKind
 from webhook.catalog.applies import Foreign, Own
 from webhook.catalog.packs import DOCUMENTED, NO_PACK, InForce, Pack
+from webhook.catalog.references import facts_of
 from webhook.catalog.settings import as_given, fact_of
 from webhook.catalog.tables import fact_of_tables
-from webhook.cluster import Kind
-from webhook.facts import KNOWN, Fact, FitOf, Knowledge, Looked, Member, referenced
+from webhook.facts import KNOWN, Fact, FitOf, Knowledge
 from webhook.facts.settings import Settings
 from webhook.manifests.documents import Document
-from webhook.policy import Policy, Prepared, Reference
+from webhook.policy import Policy, Prepared
 from webhook.schema import CRD, Structural
 
 if TYPE_CHECKING:
@@ -33,19 +33,30 @@ class PolicySource:
 
     def __init__(self, read: Callable[[], tuple[PolicyDocument, Document]], beside: Sequence[Structural] = ()) -> None:
         self._read = read
+        self._parts: tuple[PolicyDocument, Document] | None = None
         self.beside = beside
 
+    def _whole(self) -> tuple[PolicyDocument, Document]:
+        parts = self._parts  # another thread may forget it
+        if parts is None:
+            parts = self._parts = self._read()
+        return parts
+
+    def forget(self) -> None:
+        """Free the memory of what was read; it is read anew where it is needed, as for another release."""
+        self._parts = None
+
     @cached_property
-    def _parts(self) -> tuple[PolicyDocument, Document]:
-        return self._read()
+    def codes(self) -> tuple[str, ...]:
+        return (self._parts or self._read())[0].codes
 
     @property
     def document(self) -> PolicyDocument:
-        return self._parts[0]
+        return self._whole()[0]
 
     @property
     def origin(self) -> Document:
-        return self._parts[1]
+        return self._whole()[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +105,7 @@ class KnownKind:
     @property
     def codes(self) -> frozenset[str]:
         """The codes of its rules, of every release, also of those that are not compiled."""
-        return frozenset(code for source in self.sources for code in source.document.codes)
+        return frozenset(code for source in self.sources for code in source.codes)
 
     @property
     def deviates(self) -> bool:
@@ -126,10 +137,9 @@ class Preparations:
         prepared = self._prepared[kind.gvk] = Prepared(kind.policy, kind.schema, functions, stated=kind.stated)
         return prepared
 
-    def prepare_if_due(self) -> None:
-        """Generate the functions of the kinds of which enough objects were judged."""
-        for prepared in [*self._prepared.values()]:
-            prepared.prepare_if_due()
+    def prepare_if_due(self) -> bool:
+        """Generate the functions of one kind of which enough objects were judged; False if there is none."""
+        return any(prepared.prepare_if_due() for prepared in [*self._prepared.values()])
 
     def keep(self, gvk: GroupVersionKind, prepared: Prepared) -> None:
         """Use what was prepared before, and read from a file."""
@@ -202,19 +212,6 @@ class Kinds(Mapping[GroupVersionKind, KnownKind]):
 
     def __len__(self) -> int:
         return len(self.listed)
-
-
-@lru_cache(256)
-def facts_of(references: tuple[Reference, ...]) -> Mapping[str, Fact]:
-    """The facts of references, by name."""
-    return {
-        each.name: referenced(
-            Kind(each.group, each.kind),
-            Looked(*each.looked),
-            {name: Member(*member) for name, *member in each.members},
-        )
-        for each in references
-    }
 
 
 def kinds_of(api: str, crd: CRD, pack: Pack = NO_PACK) -> Iterator[KnownKind]:

@@ -13,8 +13,9 @@ from webhook import policy as policies  # its compiler is loaded when it is firs
 from webhook.admission import GroupVersionKind
 from webhook.admission.errors import CatalogError, Problem, SettingsError
 from webhook.catalog.fitting import of_other_release, of_version, with_fields_of
-from webhook.catalog.kinds import NO_POLICY, KnownKind, PolicySource, facts_of
+from webhook.catalog.kinds import NO_POLICY, KnownKind, PolicySource
 from webhook.catalog.packs import By, InForce, Pack, closest
+from webhook.catalog.references import facts_of
 from webhook.catalog.settings import fact_of, in_release
 from webhook.catalog.shapes import FORMS
 from webhook.policy import Policy, Reference

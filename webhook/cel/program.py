@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -242,6 +243,12 @@ class Exact:
         return cost
 
 
+@lru_cache(1024)
+def _one(names: frozenset[str]) -> frozenset[str]:
+    """These names, as one set for all programs: each takes as much memory as the rest of a program."""
+    return names
+
+
 class Program:
     """An expression ready to run: immutable, and safe in many threads at once.
 
@@ -263,7 +270,7 @@ class Program:
     def __init__(self, source: str, result: Type, variables: frozenset[str], fast: Fast | None, exact: Exact) -> None:
         self.source = source
         self.result = result
-        self.variables = variables
+        self.variables = _one(variables)
         self.evaluate: Evaluate = exact if fast is None else fast
         self.evaluate_exactly = exact
         if isinstance(fast, FunctionType):

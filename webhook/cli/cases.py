@@ -25,11 +25,12 @@ The old object of an update is normalised first, unless ``oldObject`` is given o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from webhook.admission import Cause, Decision, Default, GroupVersionKind, Request, Warn, labels, patch
 from webhook.admission.errors import DocumentError
@@ -52,9 +53,22 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+_INDEX: Final = re.compile(r"\[(\d{1,6})\]")
+
+
+def _path(text: str) -> Path:
+    """A path that may have indexes: ``spec.ports[0].name``."""
+    return Path.parse(_INDEX.sub(r"['\1']", text))
+
+
+def _checked_path(text: str) -> str:
+    _path(text)
+    return text
+
+
 class Expectation(_Model):
     spec: dict[str, Any] | None = None
-    set: dict[str, Any] = {}
+    set: dict[Annotated[str, AfterValidator(_checked_path)], Any] = {}
     defaults: list[str] | None = None
     deny: list[str] = []
     hints: list[str] = []
@@ -221,14 +235,24 @@ def _with_annotations_of(stored: dict[str, Any], obj: dict[str, Any]) -> dict[st
     return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
 
 
+def _value_at(path: Path, node: Any) -> Any:
+    """The value at a path, which may have indexes; or MISSING."""
+    for key in path.keys:
+        if isinstance(node, list) and key.isdecimal() and int(key) < len(node):
+            node = node[int(key)]
+        else:
+            node = node.get(key, MISSING) if isinstance(node, dict) else MISSING
+    return node
+
+
 def _failures(case: Case, mutation: Decision, validation: Decision) -> Iterator[str]:
     expect, obj = case.expect, mutation.object or {}
     if expect.spec is not None and patch.diff(expect.spec, obj.get("spec")):
         yield f"spec: expected {expect.spec}, got {obj.get('spec')}"
     for path, value in expect.set.items():
-        found = Path.parse(path).get(obj)
-        if patch.diff(value, None if found is MISSING else found):
-            yield f"{path}: expected {value!r}, got {found!r}"
+        got = _value_at(_path(path), obj)
+        if patch.diff(value, None if got is MISSING else got):
+            yield f"{path}: expected {value!r}, got {got!r}"
     filled = _codes(mutation.defaults)
     if not set(expect.defaults or ()) <= set(filled):
         yield f"defaults: expected {sorted(expect.defaults or ())}, got {filled}"
@@ -268,7 +292,7 @@ def _unnamed(
 ) -> Iterator[str]:
     """The leaves that are filled in and that the expectation does not name, with what to add to it."""
     codes, filled = expect.defaults, _codes(mutation.defaults)
-    named = [*(Path.parse(path).text for path in expect.set), *(["spec"] if expect.spec is not None else [])]
+    named = [*(_path(path).text for path in expect.set), *(["spec"] if expect.spec is not None else [])]
     if validation.allowed or named or codes is not None:
         for item in (each for each in mutation.defaults if not each.removed):
             if not (_is_within(item.path, named) if codes is None or not item.code else item.code in codes):

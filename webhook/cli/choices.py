@@ -9,7 +9,6 @@ from pathlib import Path
 from webhook.catalog import built_in, known_apis
 from webhook.cli.shell.parser import Flags, group
 from webhook.facts.settings import Behaviour, Settings
-from webhook.library.given import settings_of
 from webhook.policy import DEFAULT_RELEASE, RELEASES
 
 
@@ -123,6 +122,8 @@ def chosen(options: argparse.Namespace) -> Settings:
     Raises:
         SettingsError: with every invalid value.
     """
+    from webhook.library.given import settings_of  # noqa: PLC0415 - a server, which shares the flags, does not need it
+
     given = {each.name: value for each in fields(Settings) if (value := getattr(options, each.name, None)) is not None}
     return settings_of(given, _flag)
 

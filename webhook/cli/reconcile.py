@@ -79,8 +79,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     projected.add_arguments(parser, add)
     choices.add_packs(parser)
     choices.add_arguments(parser)
-    parser.set_defaults(nodes="off")  # it watches them only if it is told to
     parser.set_defaults(**{each.name: _variable(each.name) for each in fields(Settings)})
+    parser.set_defaults(nodes=_variable("nodes", "off"))  # it watches them only if it is told to
 
 
 def run(options: argparse.Namespace) -> int:

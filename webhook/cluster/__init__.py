@@ -29,9 +29,11 @@ if TYPE_CHECKING:
         ask,
         find,
         is_optional,
+        light,
+        may_be_denied,
     )
     from webhook.cluster.reflector import Reflector, backoff
-    from webhook.cluster.store import Store, light
+    from webhook.cluster.store import Store
 
 if not TYPE_CHECKING:
     __getattr__ = later(
@@ -44,9 +46,9 @@ if not TYPE_CHECKING:
             "policies": "FollowedPolicies",
             "readthrough": (
                 "LISTED AccessReview ClusterAnswer ClusterQuestion LabelSelection ReadThrough Reference RequestView "
-                "ServedKind ask find is_optional"
+                "ServedKind ask find is_optional light may_be_denied"
             ),
             "reflector": "Reflector backoff",
-            "store": "Store light",
+            "store": "Store",
         },
     )

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from webhook.cluster.api import ApiError, Reader
 from webhook.cluster.nodes import NodeStore
-from webhook.cluster.readthrough import find
+from webhook.cluster.readthrough import find, light
 from webhook.cluster.reflector import FIRST_WAIT, LONGEST_WAIT, Reflector, backoff
-from webhook.cluster.store import Store, light
+from webhook.cluster.store import Store
 from webhook.cluster.view import NODE, APIResource, Key, Kind
 
 log = logging.getLogger("modelgate")

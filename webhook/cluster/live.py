@@ -12,8 +12,17 @@ from webhook.admission.errors import Fault, Unavailable
 from webhook.cluster.api import ApiError, Reader
 from webhook.cluster.connection import connected
 from webhook.cluster.informer import Following, Informer, join
-from webhook.cluster.readthrough import MIN_TIMEOUT, ClusterAnswer, ClusterQuestion, Reference, ask, find, is_optional
-from webhook.cluster.store import RecentAnswers, light
+from webhook.cluster.readthrough import (
+    MIN_TIMEOUT,
+    ClusterAnswer,
+    ClusterQuestion,
+    Reference,
+    ask,
+    find,
+    light,
+    may_be_denied,
+)
+from webhook.cluster.store import RecentAnswers
 from webhook.cluster.view import UNREADABLE, APIResource, Freshness, Key, Kind, Unwatched
 
 __all__ = ["STALE", "LiveView", "live_view", "reader"]
@@ -92,6 +101,10 @@ class LiveView:
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
         return self._informer(kind).store.list(namespace)
 
+    def follows(self, kind: Kind) -> bool:
+        """Whether all objects of a kind are watched."""
+        return kind in self._informers and not self._informers[kind].follows_one
+
     def follows_one(self, kind: Kind) -> bool:
         """Whether one object of a kind is watched, and not the others."""
         return kind in self._informers and self._informers[kind].follows_one
@@ -144,7 +157,7 @@ class LiveView:
             else:
                 found = ask(self._api, question, timeout, self._clock)
         except ApiError as error:
-            if not (error.status == _FORBIDDEN and is_optional(question)):
+            if not (error.status == _FORBIDDEN and may_be_denied(question)):
                 raise Unavailable(f"{question} cannot be read from the API server: {error}") from error
             self._recent.put(question, UNREADABLE)
             return UNREADABLE

@@ -14,20 +14,31 @@ from urllib.parse import urlencode
 import orjson
 
 from webhook.cluster.api import Reader
-from webhook.cluster.view import UNREADABLE, APIResource, ClusterView, Key, Kind, is_name, is_unreadable
+from webhook.cluster.view import (
+    TOO_MANY,
+    UNREADABLE,
+    APIResource,
+    ClusterView,
+    Key,
+    Kind,
+    Sought,
+    is_name,
+    is_unreadable,
+)
 
 
 class Reference(NamedTuple):
     """An object by name; ``namespace`` is "" for cluster scope.
 
     Facts name no version, because any version serves, and read only the kinds that they declare. Admission policies
-    read any kind, in a ``version``.
+    read any kind, in a ``version``. ``is_sought``: by a reference of a policy, see :class:`Sought`.
     """
 
     kind: Kind
     namespace: str
     name: str
     version: str = ""
+    is_sought: bool = False
 
     @property
     def key(self) -> Key:
@@ -48,7 +59,10 @@ class ServedKind(NamedTuple):
 
 
 class LabelSelection(NamedTuple):
-    """The objects of a kind and version that match a label selector; the answer has ``items``."""
+    """The objects of a kind and version that match a label selector; the answer has ``items``.
+
+    Without a version they are of a :class:`Sought` kind, in any version, and the answer has :data:`MOST` at most.
+    """
 
     kind: Kind
     version: str
@@ -72,6 +86,8 @@ class AccessReview(NamedTuple):
 ClusterQuestion = Reference | ServedKind | LabelSelection | AccessReview
 ClusterAnswer = dict[str, Any] | None
 
+MOST: Final = 500
+"""Objects of a :class:`Sought` kind that are listed on demand: at 10 KB each some MB, for a second."""
 
 LISTED: Final = {
     Kind("", "LimitRange"): "v1",
@@ -99,6 +115,12 @@ def is_optional(question: ClusterQuestion) -> bool:
     return isinstance(question, LabelSelection) and question.kind in LISTED and not question.selector
 
 
+def may_be_denied(question: ClusterQuestion) -> bool:
+    """Whether the right to ask a question may be missing: then what reads the answer is not judged."""
+    is_sought = isinstance(question, Reference) and question.is_sought
+    return is_sought or is_optional(question) or (isinstance(question, LabelSelection) and not question.version)
+
+
 class ReadThrough(ClusterView, Protocol):
     """A view that can read what is not in memory."""
 
@@ -108,6 +130,10 @@ class ReadThrough(ClusterView, Protocol):
 
     def listed(self, kind: Kind) -> bool:
         """Whether all objects of the kind have been listed; never blocks."""
+        ...
+
+    def follows(self, kind: Kind) -> bool:
+        """Whether all objects of the kind are in memory, once they have been listed."""
         ...
 
     def read(self, question: ClusterQuestion, timeout: float) -> ClusterAnswer:
@@ -138,7 +164,7 @@ class RequestView:
     def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
         if not (isinstance(namespace, str) and is_name(name)):
             return None  # not a valid name: its path could be that of another resource
-        return self.ask(Reference(kind, namespace, name))
+        return self.ask(Reference(kind, namespace, name, is_sought=isinstance(kind, Sought)))
 
     def ask(self, question: ClusterQuestion) -> ClusterAnswer:
         """The answer; None if it is not known yet, which is noted in ``unread``."""
@@ -150,17 +176,19 @@ class RequestView:
         return found
 
     def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
-        if kind in LISTED:
+        if kind in LISTED or (isinstance(kind, Sought) and not self._view.follows(kind)):
             return self._on_demand(kind, namespace or "")
         if not self._view.listed(kind):
             self.unlisted[kind] = None
         return self._view.list(kind, namespace)
 
     def _on_demand(self, kind: Kind, namespace: str) -> Sequence[dict[str, Any]]:
-        """The objects; only :data:`UNREADABLE` if they may not be read."""
-        answer = self.ask(LabelSelection(kind, LISTED[kind], namespace, ""))
+        """The objects; only :data:`UNREADABLE` if they may not be read, or :data:`TOO_MANY`."""
+        answer = self.ask(LabelSelection(kind, LISTED.get(kind, ""), namespace, ""))
         if is_unreadable(answer):
             return [UNREADABLE]
+        if answer is TOO_MANY:
+            return [TOO_MANY]
         listed = (answer or {}).get("items")
         return listed if isinstance(listed, list) else []
 
@@ -219,5 +247,34 @@ def ask(api: Reader, question: ClusterQuestion, timeout: float, clock: Callable[
 def _selected(api: Reader, selection: LabelSelection, resource: APIResource, timeout: float) -> ClusterAnswer:
     if selection.namespace and not is_name(selection.namespace):
         return None
-    query = f"?{urlencode({'labelSelector': selection.selector})}" if selection.selector else ""
-    return api.document(resource.path(selection.namespace) + query, timeout)
+    query = {"labelSelector": selection.selector} if selection.selector else {}
+    if selection.version:
+        return api.document(f"{resource.path(selection.namespace)}{'?' if query else ''}{urlencode(query)}", timeout)
+    query["limit"] = str(MOST)
+    listed = api.document(f"{resource.path(selection.namespace)}?{urlencode(query)}", timeout) or {}
+    if (listed.get("metadata") or {}).get("continue"):
+        return TOO_MANY
+    return {"items": [light(item, resource) for item in listed.get("items") or ()]}
+
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def light(obj: dict[str, Any], resource: APIResource) -> dict[str, Any]:
+    """An object without the parts that facts never read, and with the kind, which lists of built-in kinds omit.
+
+    ``managedFields`` and kubectl's copy of the object are each as large as the object itself. Of nodes (thousands in a
+    cluster, each with a list of images) only labels, taints and capacity are read.
+    """
+    if resource.kind == "Node" and not resource.group:
+        spec, status = obj.get("spec") or {}, obj.get("status") or {}
+        obj = {
+            "metadata": obj["metadata"],
+            "spec": {key: spec.get(key) for key in ("taints", "unschedulable")},
+            "status": {key: status.get(key) for key in ("allocatable", "capacity")},
+        }
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
+    annotations = metadata.get("annotations") or {}
+    if LAST_APPLIED in annotations:
+        metadata["annotations"] = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
+    return {**obj, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}

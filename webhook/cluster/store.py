@@ -15,15 +15,12 @@ from typing import Any, Final
 import orjson
 
 from webhook.cluster.readthrough import ClusterAnswer, ClusterQuestion, LabelSelection, Reference, is_optional
-from webhook.cluster.view import APIResource, Key, Kind
+from webhook.cluster.view import Key, Kind
 
 MEMORY: Final = threading.Lock()
 """One lock for all stores and recent answers: it is held only for dictionary operations, so threads rarely wait."""
 
 os.register_at_fork(before=MEMORY.acquire, after_in_parent=MEMORY.release, after_in_child=MEMORY.release)
-
-
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class Store:
@@ -100,26 +97,6 @@ def _unpacked(held: dict[str, Any] | bytes) -> dict[str, Any]:
         return held
     parsed: dict[str, Any] = orjson.loads(held)
     return parsed
-
-
-def light(obj: dict[str, Any], resource: APIResource) -> dict[str, Any]:
-    """An object without the parts that facts never read, and with the kind, which lists of built-in kinds omit.
-
-    ``managedFields`` and kubectl's copy of the object are each as large as the object itself. Of nodes (thousands in a
-    cluster, each with a list of images) only labels, taints and capacity are read.
-    """
-    if resource.kind == "Node" and not resource.group:
-        spec, status = obj.get("spec") or {}, obj.get("status") or {}
-        obj = {
-            "metadata": obj["metadata"],
-            "spec": {key: spec.get(key) for key in ("taints", "unschedulable")},
-            "status": {key: status.get(key) for key in ("allocatable", "capacity")},
-        }
-    metadata = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
-    annotations = metadata.get("annotations") or {}
-    if LAST_APPLIED in annotations:
-        metadata["annotations"] = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
-    return {**obj, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
 
 
 SLOW: Final = {

@@ -18,6 +18,16 @@ class Kind(NamedTuple):
     kind: str
 
 
+class Sought(Kind):
+    """A kind that a reference of a policy reads: equal to the kind, and any kind at all.
+
+    A live view lists such a kind on demand if it is not watched. Where the right to see it is missing,
+    the view gives :data:`UNREADABLE`, and what reads it is not judged.
+    """
+
+    __slots__ = ()
+
+
 NODE: Final = Kind("", "Node")
 """Nodes are kept as shapes: a list of them is a :class:`webhook.placement.NodeTable` in a live view."""
 
@@ -38,6 +48,8 @@ class Unwatched(LookupError):
 
 UNREADABLE: Final[dict[str, Any]] = {"apiVersion": "v1", "kind": "Status", "metadata": {}}
 """Stands for an object that the view has no right to read: it may exist."""
+TOO_MANY: Final[dict[str, Any]] = {"apiVersion": "v1", "kind": "Status", "metadata": {}}
+"""Stands for the objects of a :class:`Sought` kind, of which there are more than a view lists on demand."""
 
 
 def is_unreadable(obj: dict[str, Any] | None) -> bool:

@@ -78,6 +78,8 @@ _PLAIN: Final = re.compile("[a-z][-a-z0-9]{0,39}(?<!-)")
 JUDGED: Final = Judgements()
 """Those of this process."""
 
+_BYTES: Final = 16
+"""Bytes of a child for which copying it takes a step."""
 _ORIGIN: Final = 128
 """Steps of a fault whose cause is looked for, in the description and in all that is merged."""
 
@@ -294,8 +296,9 @@ class _Judge:
                 yield ChildFault(FAILED, "", "FieldValueInvalid", text)
                 continue
             self._errors.clear()
+            key = (json_of(child.object, namespace),)
+            review.budget.spend(1 + len(key[0]) // _BYTES, child.rule.kind)
             made = children.placed(child.object, namespace)
-            key = (json_of(made),)
             if RIGHT.verdict(key, review.view, review.catalog) is None:  # which has the definitions of other kinds
                 yield from self._of(child, made)
                 if not self._errors:

@@ -7,6 +7,7 @@ Live      the same, and otherwise the API server, through :class:`~webhook.clust
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import orjson
@@ -14,7 +15,16 @@ import orjson
 from webhook.admission import GroupVersionKind, group_version
 from webhook.catalog import Catalog
 from webhook.cel import Decision, Question
-from webhook.cluster import AccessReview, Kind, LabelSelection, Reference, RequestView, ServedKind
+from webhook.cluster import (
+    AccessReview,
+    ClusterView,
+    Kind,
+    LabelSelection,
+    MemoryView,
+    Reference,
+    RequestView,
+    ServedKind,
+)
 from webhook.engine.options import NAMESPACE
 from webhook.schema import SchemaError, load_crd
 from webhook.vap import CLUSTER_KINDS, Equivalent, GroupVersionResource, KindSchema, MemoryContext, ParamKind, Selector
@@ -24,12 +34,19 @@ class Offline(MemoryContext):
     """The schemas of the catalog, and a fixed set of objects. Every permission check is denied.
 
     A namespace that is not among the objects is unknown. With ``assume`` it is taken as a namespace without labels,
-    which is the best guess for a check of files.
+    which is the best guess for a check of files. Unless they are ``complete``, other objects than these may exist.
     """
 
-    def __init__(self, catalog: Catalog, objects: Iterable[dict[str, Any]] = (), *, assume: bool = False) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        objects: Iterable[dict[str, Any]] = (),
+        *,
+        assume: bool = False,
+        complete: bool = True,
+    ) -> None:
         given = list(objects)
-        self._assume = assume
+        self._assume, self._complete = assume, complete
         kinds = catalog.kinds.listed  # without their rules
         self._scopes = {(gvk.group, gvk.kind): kind.namespaced for gvk, kind in kinds.items()}
         self._defined = dict(_defined(given))
@@ -50,6 +67,12 @@ class Offline(MemoryContext):
     def has(self, group: str, kind: str) -> bool:
         """Whether the objects include some of the kind."""
         return (group, kind) in self._objects
+
+    @cached_property
+    def view(self) -> ClusterView:
+        """Where references look objects up."""
+        named = (obj for objects in self._objects.values() for (_, name), obj in objects.items() if name)
+        return MemoryView(named) if self._complete else Incomplete(named)
 
     def live(self, reading: RequestView) -> Live:
         """The context for one request in a cluster."""
@@ -101,6 +124,24 @@ def _schema_in(definition: dict[str, Any], version: str) -> KindSchema | None:
     return None if served is None else served.schema
 
 
+class Incomplete(MemoryView):
+    """The objects of files. Others may exist."""
+
+
+class _Beside:
+    """The objects beside the policies, and those of the cluster."""
+
+    def __init__(self, files: ClusterView, reading: RequestView) -> None:
+        self._files, self._reading = files, reading
+
+    def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
+        return self._files.get(kind, namespace, name) or self._reading.get(kind, namespace, name)
+
+    def list(self, kind: Kind, namespace: str | None = None) -> Sequence[dict[str, Any]]:
+        beside, there = self._files.list(kind, namespace), self._reading.list(kind, namespace)
+        return [*there, *beside] if beside else there
+
+
 class Live:
     """A cluster, for one evaluation of one request. Objects beside the policies take precedence over the cluster's.
 
@@ -110,6 +151,10 @@ class Live:
     def __init__(self, files: Offline, reading: RequestView) -> None:
         self._files = files
         self._reading = reading
+
+    @property
+    def view(self) -> ClusterView:
+        return _Beside(self._files.view, self._reading)
 
     def namespace(self, name: str) -> dict[str, Any] | None:
         return self._reading.ask(Reference(Kind("", "Namespace"), "", name, "v1"))

@@ -119,7 +119,7 @@ def _stamped(review: ObjectReview) -> Decision:
     steps = patch.steps(review.obj, whole)
     review.budget.spend(len(steps), "patch")
     defaults = result.defaults(_without_stamp(steps))
-    warnings = tuple([Warn("", f"{UNSTAMPED}{fault}") for fault in faults])
+    warnings = (*result.overruled, *[Warn("", f"{UNSTAMPED}{fault}") for fault in faults])
     return Decision(whole, (), warnings, defaults, _audit(review.catalog, defaults), patch.encoded(steps))
 
 

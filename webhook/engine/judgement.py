@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from webhook.admission import Cause, Decision, Muted, Warn, labels
@@ -40,6 +40,8 @@ def judge(review: ObjectReview) -> RatchetedDecision:
     subject = _subject(review)
     scope = review.scope(subject.obj, subject.old)
     findings = _findings(subject, scope)
+    if scope.hidden_facts:
+        findings.warnings += _not_judged(subject, scope)
     if subject.unknown:
         add_unknown_fields(subject, findings)
     if review.kind.is_unshaped or review.kind.in_force.unlisted is not None:
@@ -125,6 +127,16 @@ def _findings(subject: Subject, scope: PolicyScope) -> Findings:
     if subject.obj.get("spec") is None and not findings.causes and not kind.foreign:
         findings.warnings += missing_spec(kind)
     return findings
+
+
+def _not_judged(subject: Subject, scope: PolicyScope) -> Iterator[Warn]:
+    """What the rules of a reference cannot be judged for, once for each reference."""
+    for fact, reason in scope.hidden_facts.items():
+        rules = [rule for rule in subject.review.kind.policy.validations if fact in rule.facts]
+        if reason and rules:
+            codes = ", ".join(dict.fromkeys(rule.code for rule in rules[1:] if rule.code != rules[0].code))
+            also = f" (nor by {codes})" if codes else ""
+            yield Warn(rules[0].about.text, f"not judged{also}: {reason}", rules[0].code)
 
 
 def _left_out(subject: Subject, scope: PolicyScope) -> list[str]:

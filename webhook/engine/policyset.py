@@ -13,6 +13,7 @@ from webhook.admission import GroupVersionKind, group_version
 from webhook.admission.errors import CatalogError, Problem
 from webhook.catalog import Catalog
 from webhook.engine.context import Offline
+from webhook.engine.references import references_of
 from webhook.manifests import folders
 from webhook.manifests.documents import Document
 from webhook.manifests.files import Contents
@@ -72,7 +73,7 @@ def load(folder: Path | Contents) -> PolicySet:
     problems += _nameless(others)
     policies = NativePolicies()
     try:
-        policies = NativePolicies.load(native)
+        policies = NativePolicies.load(native, references=references_of)
     except CatalogError as error:
         problems += error.problems
     if problems:

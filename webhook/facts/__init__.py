@@ -16,7 +16,7 @@ from webhook.facts.fit import FIT_FETCHED, FIT_WATCHED, FitOf, GpuLoad, ServedPo
 from webhook.facts.memory import GIB, Bound, device_of_labels, gib
 from webhook.facts.names import LABEL, is_typo, label, named
 from webhook.facts.nodes import Memo
-from webhook.facts.references import Looked, Member, referenced
+from webhook.facts.references import UNSEEN, Looked, Member, TooCostlyError, referenced
 
 KNOWN: Final[Mapping[str, Knowledge]] = {
     module.__name__.rpartition(".")[2]: module.KNOWLEDGE for module in (aim, llmaz, llmd, llmkube, ome)

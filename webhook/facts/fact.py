@@ -34,7 +34,8 @@ class Fact:
     argument. A ``raw`` fact receives the object as it was sent, with unknown fields: it is about
     other releases, so it does not apply where another one is installed. A ``stored``
     fact receives the stored object of an update; for other requests, an empty object. A ``constant`` fact depends on
-    nothing but the settings. A ``sparse`` fact holds under each definition: a field that one lacks counts as absent.
+    nothing but the settings. A ``sparse`` fact holds under each definition: a field that one lacks counts as absent. A
+    fact that ``refers`` is of a reference: its value may have ``unseen``, why it cannot be relied on.
     """
 
     compute: Callable[..., Any]
@@ -44,6 +45,7 @@ class Fact:
     stored: bool = False
     constant: bool = False
     sparse: bool = False
+    refers: bool = False
 
     def value(self, obj: dict[str, Any], view: ClusterView, settings: Settings) -> Any:
         return self.compute(obj, view, settings) if self.configurable else self.compute(obj, view)

@@ -1,7 +1,9 @@
 """The fact of a reference: the other objects that an object names, by data of a pack.
 
 Everything is bounded: of a list of names the first :data:`_LOOKED_AT` are looked at, and of the objects that are
-looked for by a field or by labels as many are given. What is beyond is not missing.
+looked for by a field or by labels as many are given. What is beyond is not missing. Expressions over the other objects
+share one budget. Where others cannot be seen, or the budget is spent, the value has :data:`UNSEEN`, the reason, and
+what reads it is not judged.
 """
 
 from __future__ import annotations
@@ -9,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
-from webhook.cluster.view import ClusterView, Kind, Unwatched
+from webhook.cluster.view import TOO_MANY, ClusterView, Kind, Sought, Unwatched, is_unreadable
 from webhook.facts.fact import BOOLEAN, INTEGER, INTEGERS, NUMBER, STRING, STRINGS, Fact, Keys, Schema, fields
 from webhook.facts.nodes import Memo, mapping, namespace_of, text, whole
 
-__all__ = ["Looked", "Member", "referenced"]
+__all__ = ["UNSEEN", "Looked", "Member", "TooCostlyError", "referenced"]
 
 _TYPES: Final[Mapping[str, tuple[Schema, Any]]] = {
     "boolean": (BOOLEAN, False),
@@ -33,17 +35,36 @@ _LOOKED_AT: Final = 64
 """Objects of one reference: a gate reads each by a request."""
 _VALUES: Final = 1_000
 """Values that a path with ``*`` gives of one object."""
+UNSEEN: Final = "unseen"
+"""The key of the reason why a value cannot be relied on; no rule can read it."""
+
+
+class TooCostlyError(Exception):
+    """An expression over another object costs more than is left."""
+
+
+class Projected(Protocol):
+    """An expression over another object."""
+
+    def budget(self) -> Any:
+        """What all expressions over the objects of one reference may cost."""
+        ...
+
+    def __call__(self, other: dict[str, Any], budget: Any) -> Any:
+        """The value, or None; raises :class:`TooCostlyError`."""
+        ...
 
 
 class Member(NamedTuple):
     """A value of the other object: where it is, its type, and what stands for it where it is absent.
 
-    With a ``*`` in the path it is a list of what is there.
+    With a ``*`` in the path it is a list of what is there. With ``projection`` it is the value of an expression.
     """
 
     path: Keys
     type: str
     default: Any = None
+    projection: Projected | None = None
 
 
 class Looked(NamedTuple):
@@ -107,19 +128,19 @@ def referenced(kind: Kind, looked: Looked, members: Mapping[str, Member]) -> Fac
         "count": INTEGER,
         "items": {"type": "array", "items": fields(**single)},
     }
-    compute = partial(_values, kind, looked, members)
-    return Fact(compute, fields(**single, **(several if looked.finds_several else {})))
+    compute = partial(_values, Sought(*kind), looked, members)
+    return Fact(compute, fields(**single, **(several if looked.finds_several else {})), refers=True)
 
 
 def _values(
     kind: Kind, looked: Looked, members: Mapping[str, Member], obj: dict[str, Any], view: ClusterView
 ) -> dict[str, Any]:
-    pairs = [*islice(_others(kind, looked, obj, view), _LOOKED_AT)]
-    items = [
-        {"found": other is not None, "name": name, **{key: _value(other, member) for key, member in members.items()}}
-        for name, other in pairs
-    ]
-    first = items[0] if items else {"found": False, **{key: _value(None, member) for key, member in members.items()}}
+    others = _Others()
+    pairs = [*islice(_others(kind, looked, obj, view, others), _LOOKED_AT)]
+    items = [{"found": other is not None, "name": name, **others.values(other, members)} for name, other in pairs]
+    first = items[0] if items else {"found": False, **others.values(None, members)}
+    if others.unseen:
+        first[UNSEEN] = f"{kind.kind} {others.unseen}"
     if not looked.finds_several:
         return {"name": "", **first}
     name = text(obj, *looked.named_by) if looked.by and "*" not in looked.named_by else first.get("name", "")
@@ -134,33 +155,72 @@ def _values(
     }
 
 
+class _Others:
+    """What is read of the other objects of one reference: the cost that is left, and why not all can be seen."""
+
+    def __init__(self) -> None:
+        self._budget: Any = None
+        self.unseen = ""
+
+    def values(self, other: dict[str, Any] | None, members: Mapping[str, Member]) -> dict[str, Any]:
+        """The members of one of them, or what stands for them."""
+        return {name: self.value(other, member) for name, member in members.items()}
+
+    def value(self, other: dict[str, Any] | None, member: Member) -> Any:
+        """A member of one of them, or what stands for it."""
+        value = None
+        if member.projection is None:
+            value = _at_path(other, member)
+        elif other is not None and not self.unseen:
+            self._budget = self._budget or member.projection.budget()
+            try:
+                value = _read(member.projection(other, self._budget), member.type)
+            except TooCostlyError:
+                self.unseen = "objects are too large for an expression of the reference (CEL cost limit)"
+        if value is None:
+            value = _TYPES[member.type][1] if member.default is None else member.default
+        return list(value) if isinstance(value, tuple) else value
+
+
 def _others(
-    kind: Kind, looked: Looked, obj: dict[str, Any], view: ClusterView
+    kind: Kind, looked: Looked, obj: dict[str, Any], view: ClusterView, others: _Others
 ) -> Iterator[tuple[str, dict[str, Any] | None]]:
     """The other objects by their names; None for one that does not exist."""
     if looked.searches:
-        for other in _found(kind, looked, obj, view):
+        for other in _found(kind, looked, obj, view, others):
             yield text(other, "metadata", "name"), other
         return
     for name in dict.fromkeys(looked.named or filter(None, _texts(obj, looked.named_by))):
-        yield name, view.get(kind, looked.within(obj), name)
+        named = view.get(kind, looked.within(obj), name)
+        if is_unreadable(named):
+            others.unseen = "objects may not be read: grant the right to get them"
+        yield name, named
 
 
-def _found(kind: Kind, looked: Looked, obj: dict[str, Any], view: ClusterView) -> Iterator[dict[str, Any]]:
-    """The other objects with a value or with labels; none where the view is a gate's: it lists only what it watches."""
+def _found(
+    kind: Kind, looked: Looked, obj: dict[str, Any], view: ClusterView, others: _Others
+) -> Iterator[dict[str, Any]]:
+    """The other objects with a value or with labels; none that cannot be seen."""
+    labels = looked.labels or tuple(mapping(obj, *looked.labels_at).items())
+    if not (any(_texts(obj, looked.named_by)) if looked.by else labels):
+        return
+    listed: Sequence[dict[str, Any]] = ()
     try:
         listed = view.list(kind, looked.within(obj) if looked.namespaced else None)
     except Unwatched:
-        return
+        others.unseen = "objects may not be listed: grant the right to list them"
+    if listed and is_unreadable(listed[0]):
+        listed, others.unseen = (), "objects may not be listed: grant the right to list them"
+    elif listed and listed[0] is TOO_MANY:
+        listed, others.unseen = (), "objects are too many to list them for a review"
     own = _identity(obj)
     if looked.by:
         values = dict.fromkeys(filter(None, _texts(obj, looked.named_by)))
         index = _BY_FIELD(listed, looked.by)
-        others = [*{id(other): other for value in values for other in index.get(value, ())}.values()]
+        alike = [*{id(other): other for value in values for other in index.get(value, ())}.values()]
     else:
-        labels = looked.labels or tuple(mapping(obj, *looked.labels_at).items())
-        others = [*_with_labels(listed, labels)]
-    yield from (other for other in others if _identity(other) != own)
+        alike = [*_with_labels(listed, labels)]
+    yield from (other for other in alike if _identity(other) != own)
 
 
 def _with_labels(listed: Sequence[dict[str, Any]], labels: Sequence[tuple[Any, Any]]) -> Sequence[dict[str, Any]]:
@@ -223,15 +283,12 @@ def _at(node: Any, keys: Keys) -> Iterator[Any]:
     yield from nodes
 
 
-def _value(other: Any, member: Member) -> Any:
+def _at_path(other: Any, member: Member) -> Any:
+    """The value at the path of a member; None if it is absent or of another type."""
     values = [*_at(other, member.path)]
     if "*" in member.path:
-        read = _read(values, member.type) if values else None
-    else:
-        read = _read(values[0], member.type) if values else None
-    if read is None:
-        read = _TYPES[member.type][1] if member.default is None else member.default
-    return list(read) if isinstance(read, tuple) else read
+        return _read(values, member.type) if values else None
+    return _read(values[0], member.type) if values else None
 
 
 def _read(value: Any, sort: str) -> Any:

@@ -5,11 +5,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
-__all__ = ["DEFAULT_SETTINGS", "Behaviour", "Settings", "Value", "field_of", "folded", "frozen", "operator_pairs"]
+__all__ = [
+    "DEFAULT_SETTINGS",
+    "Behaviour",
+    "Settings",
+    "Value",
+    "by_nodes",
+    "field_of",
+    "folded",
+    "frozen",
+    "operator_pairs",
+]
 
 
 class _NamespaceName:
@@ -186,6 +196,14 @@ DEFAULT_SETTINGS: Final = Settings()
 
 
 _FIELDS: Final = frozenset(field.name for field in fields(Settings))
+
+
+def by_nodes(given: Mapping[str, Any]) -> Settings | None:
+    """The settings, where at most ``nodes`` is given, as to most processes: pydantic would take 8 MiB of them."""
+    if not given:
+        return DEFAULT_SETTINGS
+    is_plain = given.keys() == {"nodes"} and given["nodes"] in get_args(Nodes)
+    return replace(DEFAULT_SETTINGS, nodes=given["nodes"]) if is_plain else None
 
 
 def field_of(name: str) -> str:

@@ -16,6 +16,9 @@ STEPS: Final = 2_000_000
 EVERY: Final = 512
 """Steps between two looks at the clock: a usual review takes fewer."""
 
+STRETCH: Final = 8_192
+"""Steps that are counted at once and take long without a look: those of an object of 128 KiB."""
+
 _CHARACTERS: Final = 16
 
 
@@ -25,6 +28,12 @@ class SpentError(Exception):
     def __init__(self, place: object, limit: int) -> None:
         self.place, self.limit = str(place) or "its root", limit
         super().__init__(f"judging the object takes more than {limit:,} steps, at {self.place}")
+
+
+class Stretch(str):
+    """The name of a step that takes more than :data:`STRETCH` steps."""
+
+    __slots__ = ()
 
 
 def _nothing(_place: str) -> None:
@@ -56,7 +65,7 @@ class Budget:
             if left < 0:
                 raise SpentError(place, self._limit)
             self._due = max(left - EVERY, 0)
-            self._look(str(place))
+            self._look(str(place) if steps <= STRETCH else Stretch(place))
 
     def tick(self) -> bool:
         """One round of a loop in an expression, as :meth:`spend`; never True, which would end the loop."""

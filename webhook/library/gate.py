@@ -110,7 +110,7 @@ class Gate:
             complete=closed,
             settings=self._ruling.options.settings,
             degrees=degrees,
-            native=native(self._policies, self._ruling.catalog, self._there.objects.values()),
+            native=native(self._policies, self._ruling.catalog, self._there.objects.values(), complete=closed),
         )
 
     @property

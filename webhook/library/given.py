@@ -12,7 +12,7 @@ from typing import Any, Final
 import orjson
 
 from webhook.admission.errors import DocumentError, Problem, SettingsError
-from webhook.facts.settings import DEFAULT_SETTINGS, Settings, folded
+from webhook.facts.settings import DEFAULT_SETTINGS, Settings, by_nodes, folded
 from webhook.ground.fieldpath import field_path
 from webhook.manifests import documents, folders
 from webhook.manifests.documents import Document, Scan
@@ -164,8 +164,8 @@ def settings_of(given: Mapping[str, Any], named: Callable[[str], str] = str) -> 
     Raises:
         SettingsError: with every invalid value.
     """
-    if not given:
-        return DEFAULT_SETTINGS
+    if (settings := by_nodes(given)) is not None:
+        return settings
     from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - takes 60 ms
 
     try:

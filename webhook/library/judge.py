@@ -204,7 +204,10 @@ class Judges:
             ruling = rulings.made[number]
             others = chain.from_iterable(group for other, group in objects.items() if other != number)
             seen = [*there.objects.values(), *others, *own]
-            options = replace(ruling.options, native=native(policies, ruling.catalog, seen, assume=True))
+            options = replace(
+                ruling.options,
+                native=native(policies, ruling.catalog, seen, assume=True, complete=ruling.options.complete),
+            )
             self._judges[number] = Judge(ruling.catalog, options, MemoryView(seen), stored, nearby, strict_kinds)
 
     @cached_property
@@ -239,11 +242,17 @@ def native_policies(folder: Path | Contents | None) -> PolicySet | None:
 
 
 def native(
-    policies: PolicySet | None, catalog: Catalog, objects: Iterable[dict[str, Any]], *, assume: bool = False
+    policies: PolicySet | None,
+    catalog: Catalog,
+    objects: Iterable[dict[str, Any]],
+    *,
+    assume: bool = False,
+    complete: bool = True,
 ) -> Native | None:
-    """Admission policies over the objects given; ``assume``: see :class:`~webhook.engine.context.Offline`."""
+    """Admission policies over the objects given; the others: see :class:`~webhook.engine.context.Offline`."""
     if policies is None:
         return None
     from webhook.engine.context import Offline  # noqa: PLC0415 - as above
 
-    return Native(policies.policies, Offline(catalog, [*policies.objects, *objects], assume=assume))
+    given = [*policies.objects, *objects]
+    return Native(policies.policies, Offline(catalog, given, assume=assume, complete=complete))

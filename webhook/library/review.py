@@ -262,7 +262,8 @@ def decide(
     said = {cause.field for cause in metadata}
     causes += [each for each in validation.causes if each not in causes and not (each.code and each.field in said)]
     warnings = [warn for warn in validation.warnings if not (warn.field in said and warn.code in KUBERNETES_CODES)]
-    found = replace(validation, causes=tuple(causes), warnings=(*received.warnings, *warnings))
+    overruled = [warn for warn in mutation.warnings if warn.code]
+    found = replace(validation, causes=tuple(causes), warnings=(*received.warnings, *overruled, *warnings))
     return Decided(request, mutation, found)
 
 

@@ -175,7 +175,9 @@ class Workspace:
         ruled = self.desk.rulings.of(document)
         catalog, options = ruled.ruling.catalog, ruled.ruling.options
         if self._policies is not None:
-            options = replace(options, native=native(self._policies, catalog, [*self.objects], assume=True))
+            options = replace(
+                options, native=native(self._policies, catalog, [*self.objects], assume=True, complete=options.complete)
+            )
         view = self.objects.view(ruled.number)
         reviewed = Judge(catalog, options, view, self._stored, self._nearby, self.desk.strict_kinds).review(document)
         return replace(reviewed, judged_as=self.desk.rulings.judged_as(document)) if reviewed.reviewed else reviewed

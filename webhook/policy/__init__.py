@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from webhook.policy.compile import compile_policy
     from webhook.policy.dependence import Dependence, Open, Place, Rule
     from webhook.policy.document import PolicyDocument, Validation, parse_policy, trusted_policy
-    from webhook.policy.environments import Inputs, node_at
+    from webhook.policy.environments import Environments, Inputs, has_open_field, node_at
     from webhook.policy.order import defaults_in_force
     from webhook.policy.releases import DEFAULT_RELEASE, RELEASES, Release
 
@@ -40,7 +40,7 @@ if not TYPE_CHECKING:  # compiled policies may come from a file
             "compile": "compile_policy",
             "dependence": "Dependence Open Place Rule",
             "document": "PolicyDocument Validation parse_policy trusted_policy",
-            "environments": "Inputs node_at",
+            "environments": "Environments Inputs has_open_field node_at",
             "order": "defaults_in_force",
             "releases": "DEFAULT_RELEASE RELEASES Release",
         },

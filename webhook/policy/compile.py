@@ -179,7 +179,7 @@ class _Compiler:
             path = Path.parse(default.path)
             node = self.environments.node(path.keys) or {}
             over = node.get("default", MISSING) if default.overSchemaDefault else MISSING
-            yield Withdrawn(default.code, path, over, default.overwrites)
+            yield Withdrawn(default.code, path, over, default.overwrites, self._lists(path))
 
     def _pod_types(self, document: PolicyDocument) -> Iterator[tuple[tuple[str, ...], tuple[str, bool]]]:
         for text, kind in document.spec.podTypes.items():
@@ -198,18 +198,25 @@ class _Compiler:
             if leaf is None:
                 continue
             name = f"{self.kind} {default.code} {default.path}"
-            when = self._part(self.root, default.when, BOOL, (*at, "when"), name)
-            value = self._value(default, leaf, at)
+            env = self.root if path.single else self.environments.at(Path(path.around))
+            when = self._part(env, default.when, BOOL, (*at, "when"), name)
+            value = self._value(env, default, leaf, at)
             if value and (when or not default.when):
                 over = self._schema_default(path, (*at, "overSchemaDefault")) if default.overSchemaDefault else MISSING
                 because, overwrites = default.because, default.overwrites
                 operator = default.operator or ""
-                yield DefaultRule(default.code, path, when, value, because, over, overwrites, default.docs, operator)
+                texts = because, over, overwrites, default.docs, operator, default.always
+                yield DefaultRule(default.code, path, when, value, *texts, self._lists(path))
+
+    def _lists(self, path: Path) -> tuple[tuple[str, ...], ...]:
+        """For each ``*`` of a path, the fields by which the items are known; none for those of a map."""
+        nodes = (self.environments.node(path.keys[:depth]) or {} for depth, key in enumerate(path.keys) if key == "*")
+        return tuple(tuple(node.get("x-kubernetes-list-map-keys", ())) for node in nodes)
 
     def _sorted(self, defaults: tuple[DefaultRule, ...]) -> tuple[DefaultRule, ...]:
         """The defaults in the order of their dependencies; a cycle is a problem."""
         rules = [
-            (rule.path.keys, Reads.of([part.program.tree() for part in rule.conditions], self.trees))
+            (rule.path.keys, Reads.of([part.program.tree() for part in rule.conditions], self.trees, rule.roots))
             for rule in defaults
         ]
         try:
@@ -219,7 +226,9 @@ class _Compiler:
             self._problem(("spec", "defaults"), f"defaults depend on each other in a cycle: {codes}")
             return defaults
 
-    def _value(self, default: Default, leaf: Schema, at: tuple[str | int, ...]) -> Expression | FactValue | None:
+    def _value(
+        self, env: Environment, default: Default, leaf: Schema, at: tuple[str | int, ...]
+    ) -> Expression | FactValue | None:
         if default.valueFrom is not None:
             keys = tuple(default.valueFrom.split("."))
             if keys[0] in self.facts:
@@ -232,7 +241,7 @@ class _Compiler:
         # A whole object comes from another object, whose type has another name.
         expect = None if "properties" in leaf else type_of_schema(_as_json(leaf), name="value")
         name = f"{self.kind} {default.code} {default.path} value"
-        return self.expression(self.root, default.value, expect, (*at, "value"), name)
+        return self.expression(env, default.value, expect, (*at, "value"), name)
 
     def _validations(self, document: PolicyDocument) -> Iterator[ValidationRule]:
         validations: Sequence[Validation] = document.spec.validations

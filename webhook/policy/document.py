@@ -87,12 +87,13 @@ _OF_TYPE = {"boolean": bool, "integer": int, "integers": int, "number": float, "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A value at a path of another object, and its type; ``strings`` and ``integers`` are lists, also of the values at
-    a path with ``[*]``. ``default`` stands for what is absent.
+    """A value of another object, at a path or by an expression over it, and its type; ``strings`` and ``integers`` are
+    lists, also of the values at a path with ``[*]``. ``default`` stands for what is absent, or cannot be evaluated.
     """
 
     __pydantic_config__ = NO_OTHERS
-    path: ValuePath
+    path: ValuePath | None = None
+    expression: CEL | None = None
     type: Literal["boolean", "integer", "integers", "number", "string", "strings"]
     default: bool | int | float | str | list[Number] | list[str] | None = None
 
@@ -103,7 +104,9 @@ class Member:
             isinstance(self.default, list) != self.type.endswith("s") or not {type(each) for each in values} <= wanted
         ):
             raise ValueError(f"default: {self.default!r} is not of type {self.type}")
-        if "[*]" in self.path and not self.type.endswith("s"):
+        if (self.path is None) == (self.expression is None):
+            raise ValueError("set either path or expression")
+        if self.path is not None and "[*]" in self.path and not self.type.endswith("s"):
             raise ValueError(f"{self.path} has several values: use the type integers or strings")
 
 
@@ -152,13 +155,14 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Default:
-    """Set one leaf where it is absent.
+    """Set one leaf where it is absent, or with ``[*]`` in its path one of each item of a list, which is ``self``.
 
     ``valueFrom`` takes the value from a fact or a member of one (``migration.engine``), which may be a whole object.
     Nothing is set if the fact has no value.
     ``overSchemaDefault``: a value equal to the CRD's own default for the leaf counts as absent, because the API server
     writes it before any webhook sees the object.
-    ``overwrites``: users cannot choose this leaf: any other value is replaced.
+    ``overwrites``: users cannot choose this leaf: any other value is replaced. ``always``: so, and where nothing is to
+    be set, the leaf is removed. A user is told of both by a warning.
     ``operator``: the releases of the operator that it is true of; without it, of all. Rules with ranges that exclude
     each other may have one code. One of them may have no range: it is in force where the range of no other one holds.
     """
@@ -172,12 +176,18 @@ class Default:
     because: Sentence
     overSchemaDefault: Flag = False  # noqa: N815 - the spelling of Kubernetes documents
     overwrites: Flag = False
+    always: Flag = False
     operator: RangeText | None = None
     docs: str = ""
 
     def __post_init__(self) -> None:
-        if not Path.parse(self.path).single:
-            raise ValueError("a default sets one leaf, and never the items of a list: use a path without [*]")
+        path = Path.parse(self.path)
+        if path.keys and path.keys[-1] == "*":
+            raise ValueError(
+                "a default sets a field of each item: end the path with its name, such as spec.ports[*].name"
+            )
+        if not path.single and (self.valueFrom or self.overSchemaDefault):
+            raise ValueError("of the items of a list, set value, and neither valueFrom nor overSchemaDefault")
         if (self.value is None) == (self.valueFrom is None):
             raise ValueError("set either value or valueFrom")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from webhook.admission.errors import Fault
@@ -15,6 +16,7 @@ from webhook.policy.prepared import Prepared
 from webhook.policy.reads import Expression
 
 Bindings = Mapping[str, Any]
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 _NOTES: Final = 10_000
 """Evaluations that a budget may note before it counts their cost: each note keeps its input in memory."""
 
@@ -50,8 +52,8 @@ class PolicyScope:
     """Everything that the expressions of one policy can read, for one object.
 
     All rules of a request share it, with one cost budget. It is not thread-safe: make one per request. ``fact``
-    computes a fact, and puts it among the ``hidden_facts`` if it may be wrong. Where it is MISSING, an expression that
-    needs the fact fails.
+    computes a fact, and puts it among the ``hidden_facts`` if it may be wrong, with a reason for the user, or "". Where
+    it is MISSING, an expression that needs the fact fails.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class PolicyScope:
         bindings: Bindings,
         fact: Callable[[str], Any],
         budget: Budget,
-        hidden_facts: Collection[str] = (),
+        hidden_facts: Mapping[str, str] = _NONE,
     ) -> None:
         self._prepared, self._bindings, self._fact, self._budget = prepared, bindings, fact, budget
         self.hidden_facts = hidden_facts
@@ -135,7 +137,11 @@ class PolicyScope:
 
     def reads_hidden_fact(self, rule: ValidationRule | DefaultRule) -> bool:
         """Whether a rule has read a hidden fact, so that it cannot be judged."""
-        return not rule.facts.isdisjoint(self.hidden_facts)
+        return not rule.facts.isdisjoint(self.hidden_facts.keys())
+
+    def reads_unseen_fact(self, rule: DefaultRule) -> bool:
+        """Whether a rule has read a hidden fact that may be seen again."""
+        return any(self.hidden_facts.get(name) for name in rule.facts)
 
     def variable(self, name: str) -> Any:
         """The value of a variable."""

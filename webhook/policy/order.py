@@ -9,7 +9,7 @@ from webhook.cel.syntax import parse
 from webhook.policy.document import Default, PolicyDocument
 from webhook.policy.path import Path
 from webhook.policy.ranges import in_force
-from webhook.policy.reads import OBJECT, Keys, Reads
+from webhook.policy.reads import OBJECT, SELF, Keys, Reads
 
 
 def defaults_in_force(document: PolicyDocument, holds: Callable[[str], bool]) -> list[Default]:
@@ -23,7 +23,9 @@ def defaults_in_force(document: PolicyDocument, holds: Callable[[str], bool]) ->
     rules = []
     for default in defaults:
         expressions = [parse(text) for text in (default.value, default.when) if text]
-        rules.append((Path.parse(default.path).keys, Reads.of(expressions, variables)))
+        path = Path.parse(default.path)
+        roots = {} if path.single else {SELF: (OBJECT, *path.around)}
+        rules.append((path.keys, Reads.of(expressions, variables, roots)))
     return [defaults[index] for index in in_order(rules)]
 
 

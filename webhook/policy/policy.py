@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from webhook.policy.path import MISSING, Path
 from webhook.policy.reads import OBJECT, SELF, STORED, Expression, Keys, Reads
@@ -59,12 +59,16 @@ class FactValue:
         return ()
 
 
+_STORED: Final[Mapping[str, Keys]] = {STORED: (STORED,)}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class DefaultRule:
     """Set one leaf where it is absent; see :class:`webhook.policy.document.Default`.
 
     ``over`` is the CRD's own default for the leaf if that counts as absent, else MISSING. ``overwrites``: any other
-    value counts as absent, too.
+    value counts as absent, too. ``always``: so, before anything is set. ``lists``: for each ``*`` of the path, the
+    fields by which the items of the list are known.
     """
 
     code: str
@@ -76,10 +80,15 @@ class DefaultRule:
     overwrites: bool
     docs: str
     operator: str = ""
+    always: bool = False
+    lists: tuple[tuple[str, ...], ...] = ()
     texts: ClassVar[tuple[Expression, ...]] = ()
     """It has no messages, see :class:`ValidationRule`."""
-    roots: ClassVar[Mapping[str, Keys]] = {STORED: (STORED,)}
-    """It tells the stored object from the new one, see :class:`ValidationRule`."""
+
+    @property
+    def roots(self) -> Mapping[str, Keys]:
+        """It tells the stored object from the new one, see :class:`ValidationRule`."""
+        return _STORED if self.path.single else {**_STORED, SELF: (OBJECT, *self.path.around)}
 
     @property
     def about(self) -> Path:
@@ -100,18 +109,24 @@ class DefaultRule:
         """Whether a leaf with this value counts as absent."""
         return value is None or value is MISSING or self.overwrites or (self.over is not MISSING and value == self.over)
 
+    @property
+    def takes_over(self) -> bool:
+        """Whether a value that a user wrote may be changed."""
+        return self.overwrites or self.always
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Withdrawn:
     """A default that is not set in the release in force: what the gate filled in earlier is removed.
 
-    ``over`` and ``overwrites`` are those of the :class:`DefaultRule`.
+    The other fields are those of the :class:`DefaultRule`.
     """
 
     code: str
     path: Path
     over: Any
     overwrites: bool
+    lists: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,8 +161,8 @@ class ValidationRule:
     """The profiles under which a failure is a denial; under the others it is a warning."""
 
     def __post_init__(self) -> None:
-        by_action = {Profile.STANDARD, Profile.STRICT} if self.action is Action.DENY else set[Profile]()
-        object.__setattr__(self, "denied_by", frozenset(by_action | ({Profile.STRICT} if self.strict else set())))
+        under_strict = _STRICT if self.strict else _NEVER
+        object.__setattr__(self, "denied_by", _ALWAYS if self.action is Action.DENY else under_strict)
         object.__setattr__(self, "transition", "oldSelf" in self.rule.program.variables)
         object.__setattr__(self, "referential", self.code[2] == "4")
         object.__setattr__(self, "below", Path.parse(self.field_path.removeprefix(".")))
@@ -180,17 +195,23 @@ class ValidationRule:
         return self.rule.facts if self.when is None else self.rule.facts | self.when.facts
 
 
+_ALWAYS: Final = frozenset({Profile.STANDARD, Profile.STRICT})
+_STRICT: Final = frozenset({Profile.STRICT})
+_NEVER: Final = frozenset[Profile]()
+"""The profiles that deny by a rule: one of these three, because a set of its own takes as much memory as the rule."""
+
+
 class Reference(NamedTuple):
     """Another object that rules read as a fact of this name; see :class:`webhook.policy.document.Reference`.
 
-    ``members`` are of the other object: name, path, type, and the default or None. ``looked`` are the parts of
-    :class:`webhook.facts.Looked`: how and where it is looked for.
+    ``members`` are of the other object: name, path, type, the default or None, and the expression or "". ``looked`` are
+    the parts of :class:`webhook.facts.Looked`: how and where it is looked for.
     """
 
     name: str
     group: str
     kind: str
-    members: tuple[tuple[str, tuple[str, ...], str, Any], ...]
+    members: tuple[tuple[str, tuple[str, ...], str, Any, str], ...]
     looked: tuple[Any, ...]
 
     @classmethod
@@ -199,9 +220,10 @@ class Reference(NamedTuple):
         members = tuple(
             (
                 name,
-                Path.parse(each.path).keys,
+                Path.parse(each.path or "").keys,
                 each.type,
                 tuple(other) if isinstance(other := each.default, list) else other,
+                each.expression or "",
             )
             for name, each in given.fields.items()
         )
@@ -227,6 +249,8 @@ class Policy:
     ``references``: the objects that rules read as facts.
     ``children``: the objects that the operator makes of one.
     ``structures``: the paths of what facts give as a whole, where no expression sets the same.
+    ``leaves``: the defaults of one leaf each, ``items`` those of items of lists, and ``taking`` those that may change a
+    user's value.
     """
 
     name: str
@@ -242,12 +266,20 @@ class Policy:
     references: tuple[Reference, ...] = ()
     children: tuple[ChildRule, ...] = ()
     structures: tuple[Path, ...] = field(init=False, repr=False)
+    leaves: tuple[DefaultRule, ...] = field(init=False, repr=False)
+    items: tuple[DefaultRule, ...] = field(init=False, repr=False)
+    taking: tuple[DefaultRule, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         whole = {rule.path.text: rule.path for rule in self.defaults if isinstance(rule.value, FactValue)}
         others = {rule.path.text for rule in self.defaults if not isinstance(rule.value, FactValue)}
         found = tuple(path for text, path in whole.items() if text not in others)
         object.__setattr__(self, "structures", found)
+        items = tuple(rule for rule in self.defaults if not rule.path.single)
+        leaves = tuple(rule for rule in self.defaults if rule.path.single) if items else self.defaults
+        object.__setattr__(self, "items", items)
+        object.__setattr__(self, "leaves", leaves)
+        object.__setattr__(self, "taking", tuple(rule for rule in self.defaults if rule.takes_over))
 
     def reads(self, rule: ValidationRule) -> Reads:
         """What the conditions of a rule read.

@@ -27,7 +27,9 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
 
 def is_portable(rule: ValidationRule | DefaultRule) -> bool:
     """Whether the API server can evaluate the rule."""
-    return not (rule.facts or (isinstance(rule, ValidationRule) and rule.transition))
+    if isinstance(rule, ValidationRule):
+        return not (rule.facts or rule.transition)
+    return not rule.facts and not rule.always and rule.path.single
 
 
 def condition(rule: ValidationRule, reads: Reads | None) -> str:

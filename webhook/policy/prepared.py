@@ -79,10 +79,12 @@ class Prepared:
                 expression.program.make()
         self.prepare()  # which drops the trees
 
-    def prepare_if_due(self) -> None:
-        """Generate the functions if there have been enough objects for them to pay for themselves."""
-        if self.judged > _FEW and self.policy.validations:
+    def prepare_if_due(self) -> bool:
+        """Generate the functions if enough objects were judged for them to pay; False if not, or if they are there."""
+        is_due = self.functions is None and self.judged > _FEW and bool(self.policy.validations)
+        if is_due:
             self.prepare()
+        return is_due
 
     def suspects(self, bindings: Mapping[str, Any], source: Source) -> tuple[list[Suspect], int] | None:
         """The rules that fail or may fail, and what the call cost at most; None if only their own evaluation tells."""
@@ -151,7 +153,7 @@ def _screen(policy: Policy) -> Screen:
 
 def _formulas(policy: Policy) -> dict[DefaultRule, Formula]:
     made: dict[DefaultRule, Formula] = {}
-    for rule in policy.defaults:
+    for rule in policy.leaves:
         if isinstance(rule.value, Expression):
             read = {*rule.value.variables, *(() if rule.when is None else rule.when.variables)}
             name = f"{policy.name} {rule.code} {rule.path}"
@@ -175,8 +177,8 @@ def _part_of(expression: Expression) -> Part:
 
 
 def _repeated(policy: Policy) -> tuple[DefaultRule, ...]:
-    paths = [rule.path for rule in policy.defaults]
-    later = ((rule, paths[index + 1 :]) for index, rule in enumerate(policy.defaults))
+    paths = [rule.path for rule in policy.leaves]
+    later = ((rule, paths[index + 1 :]) for index, rule in enumerate(policy.leaves))
     return tuple(rule for rule, after in later if _is_repeated(policy, rule, after))
 
 

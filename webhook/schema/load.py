@@ -69,9 +69,10 @@ def load_crd(
 
 def _document_errors(document: dict[str, Any]) -> list[FieldError]:
     # The checks of CRD documents and the cost estimator are 2,700 lines. A server that trusts its CRDs never runs them.
-    from webhook.schema.crd import validate_document  # noqa: PLC0415
+    from webhook.schema.crd.document import validate_crd  # noqa: PLC0415
+    from webhook.schema.crd.shape import shape_errors  # noqa: PLC0415
 
-    return validate_document(document)
+    return shape_errors(document) or validate_crd(document)  # the second is for what has the shape of a CRD
 
 
 def _version(raw: Mapping[str, Any], kind: str, read: Callable[[], Mapping[str, Any]] | None) -> Version:

@@ -61,18 +61,19 @@ class Memory:
 
     def __init__(self) -> None:
         self._library = ctypes.CDLL(None)
-        self._kept = 0
+        self._least = 0
         gc.collect()
         self.trim()  # what loading the rules has left behind
-        self._kept = self._free()
 
     def trim(self) -> None:
-        """Give memory back if more than :data:`FREED` bytes were freed since; takes a few milliseconds."""
+        """Give memory back if the process has grown by :data:`FREED` bytes since, and as many are free; takes a few
+        milliseconds. What is free alone does not tell: what was given back counts as free, also after its next use.
+        """
         gc.collect(1)
-        if self._free() > self._kept + FREED:
+        if resident() > self._least + FREED and self._free() > FREED:
             self._library.malloc_trim(0)
-            self._kept = self._free()
-        self._kept = min(self._kept, self._free())
+            self._least = resident()
+        self._least = min(self._least, resident())
 
     def _free(self) -> int:
         try:

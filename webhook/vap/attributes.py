@@ -75,6 +75,15 @@ class Attributes:
         """The namespace that contains the object; "" for a namespace, whose requests carry its own name."""
         return "" if self.kind == GroupVersionKind("", "v1", "Namespace") else self.namespace
 
+    @property
+    def placed(self) -> dict[str, Any]:
+        """The object in its namespace, which it may leave out; of a deletion, the stored one."""
+        obj = self.object or self.old_object or {}
+        metadata = obj.get("metadata")
+        if not self.namespace_of_object or not isinstance(metadata, dict) or metadata.get("namespace"):
+            return obj
+        return {**obj, "metadata": {**metadata, "namespace": self.namespace}}
+
     def converted(self, kind: GroupVersionKind) -> Attributes:
         """The objects in another version of their kind: only apiVersion and kind change (conversion strategy None)."""
         if kind == self.kind:

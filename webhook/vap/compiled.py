@@ -13,8 +13,8 @@ from webhook.cel import MATCH_CONDITIONS_BUDGET, Budget, BudgetExceeded, Environ
 from webhook.cel.types import BOOL, Type
 from webhook.golang.errors import aggregate
 from webhook.vap.attributes import Attributes
-from webhook.vap.context import AdmissionContext, Equivalent
-from webhook.vap.environments import admission_environment, bindings_of, with_variables
+from webhook.vap.context import AdmissionContext, Equivalent, ReadReferences, References
+from webhook.vap.environments import admission_environment, bindings_of, with_references, with_variables
 from webhook.vap.expressions import Evaluation, EvaluationScope, Expression, VariableSet, compile_expression
 from webhook.vap.matching.matcher import Criteria
 from webhook.vap.models import MutatingPolicy, ParamKind, ValidatingPolicy
@@ -51,18 +51,25 @@ class Compilation:
     """
 
     def __init__(
-        self, document: ValidatingPolicy | MutatingPolicy, version: tuple[int, int], *, stored: bool = True
+        self,
+        document: ValidatingPolicy | MutatingPolicy,
+        version: tuple[int, int],
+        *,
+        stored: bool = True,
+        references: References | None = None,
     ) -> None:
         self.problems: list[tuple[At, str]] = []
         self.variables = VariableSet()
         self._version, self._stored = version, stored
         self._params = document.spec.paramKind is not None
+        self._references = references
 
     def environment(self, *, authorizer: bool = True, patches: bool = False) -> Environment:
         """The environment of the policy's expressions, without its variables."""
-        return admission_environment(
+        environment = admission_environment(
             self._version, stored=self._stored, params=self._params, authorizer=authorizer, patches=patches
         )
+        return environment if self._references is None else with_references(environment, self._references)
 
     def expression(
         self, at: At, source: str, expect: Sequence[Type], *, authorizer: bool = True, patches: bool = False
@@ -97,7 +104,8 @@ class Compilation:
         ignore = spec.failurePolicy == "Ignore"
         reads_namespace = "namespaceObject" in str(spec)
         name = document.metadata.name
-        return CompiledPolicy(name, criteria, spec.paramKind, ignore, self.variables, conditions, reads_namespace)
+        shared = name, criteria, spec.paramKind, ignore, self.variables, conditions, reads_namespace
+        return CompiledPolicy(*shared, self._references)
 
 
 def selector_problems(criteria: Criteria, at: At) -> Iterator[tuple[At, str]]:
@@ -123,14 +131,17 @@ class Invocation:
     param: Mapping[str, Any] | None = None
     namespace: Mapping[str, Any] | None = None
     interrupt: Interrupt | None = None
+    refs: ReadReferences | None = None
 
     def bindings(self) -> dict[str, Any]:
-        return bindings_of(self.attributes, self.matched, self.context, self.param, self.namespace)
+        bindings = bindings_of(self.attributes, self.matched, self.context, self.param, self.namespace)
+        return bindings if self.refs is None else {**bindings, "refs": self.refs}
 
     def condition_bindings(self) -> dict[str, Any]:
         """The variables of match conditions: the requested resource, and no namespace."""
         matched = Equivalent(self.attributes.resource, self.matched.kind)
-        return bindings_of(self.attributes, matched, self.context, self.param)
+        bindings = bindings_of(self.attributes, matched, self.context, self.param)
+        return bindings if self.refs is None else {**bindings, "refs": self.refs}
 
     def budget(self, cost: int) -> Budget:
         return Budget(cost, interrupt=self.interrupt)
@@ -145,7 +156,8 @@ class CompiledPolicy:
     """The shared parts of a compiled policy.
 
     ``ignore``: failurePolicy is Ignore. ``param_kind`` is None for a policy without params. ``reads_namespace`` is
-    False if no expression mentions ``namespaceObject``, so that the namespace need not be looked up.
+    False if no expression mentions ``namespaceObject``, so that the namespace need not be looked up. ``references`` are
+    the objects that its expressions read as ``refs``.
     """
 
     name: str
@@ -155,6 +167,7 @@ class CompiledPolicy:
     variables: VariableSet = field(default_factory=VariableSet)
     conditions: tuple[Expression, ...] = ()
     reads_namespace: bool = True
+    references: References | None = None
 
     def applies(self, invocation: Invocation) -> bool:
         """Whether all match conditions hold.

@@ -32,8 +32,38 @@ class Equivalent(NamedTuple):
     kind: GroupVersionKind
 
 
+class ReadReferences(Protocol):
+    """``refs`` for one object: the value of each reference, computed when it is first read.
+
+    ``unknown`` says why references that an expression has read are not known: such an expression fails.
+    """
+
+    @property
+    def unknown(self) -> Sequence[str]: ...
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+class References(Protocol):
+    """The other objects that the expressions of a policy read as ``refs.<name>``, which no policy of Kubernetes can."""
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """The OpenAPI schema of ``refs``."""
+        ...
+
+    def over(self, obj: dict[str, Any], view: Any) -> ReadReferences:
+        """What an object refers to, in what the context gives as ``view``."""
+        ...
+
+
 class AdmissionContext(Protocol):
     """Access to the cluster, or a stand-in for it. No method may block; callers must not change the objects."""
+
+    @property
+    def view(self) -> Any:
+        """Where :class:`References` look objects up."""
+        ...
 
     def namespace(self, name: str) -> dict[str, Any] | None:
         """The Namespace object; None if it does not exist."""
@@ -70,6 +100,8 @@ class MemoryContext:
     Every namespace exists: one that is not among the objects has only the label that all namespaces have.
     No user is authorized for anything.
     """
+
+    view: Any = None
 
     def __init__(
         self, objects: Iterable[dict[str, Any]] = (), schemas: Mapping[GroupVersionKind, KindSchema] | None = None

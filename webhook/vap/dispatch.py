@@ -221,5 +221,8 @@ def _bound(
     namespace = (
         namespace_value(context.namespace(where)) if where and params and policy.compiled.reads_namespace else None
     )
+    references = policy.compiled.references
     for param in params:
-        yield Invocation(attributes.converted(matched.kind), matched, context, param, namespace)
+        converted = attributes.converted(matched.kind)
+        refs = None if references is None else references.over(converted.placed, context.view)
+        yield Invocation(converted, matched, context, param, namespace, refs=refs)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from webhook.cel import COMPATIBLE, JSON_PATCH, Authorizer, Decision, Environment, Question, ResourceCheck
 from webhook.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Type, list_of, map_of, object_of
 from webhook.vap.attributes import Attributes, GroupVersionResource
-from webhook.vap.context import AdmissionContext, Equivalent
+from webhook.vap.context import AdmissionContext, Equivalent, References
 from webhook.vap.mutating.objects import make, resolve
 
 _TEXTS: Final = list_of(STRING)
@@ -88,6 +88,11 @@ def admission_environment(
     if not patches:
         return environment
     return environment.extend(types=resolve, make=make, functions=JSON_PATCH)
+
+
+def with_references(environment: Environment, references: References) -> Environment:
+    """The environment with ``refs.x``."""
+    return environment.with_schema("refs", references.schema, type_name="refs", whole_floats=True)
 
 
 def with_variables(environment: Environment, types: Mapping[str, Type]) -> Environment:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
@@ -15,7 +15,7 @@ from webhook.manifests.documents import Document
 from webhook.policy.problems import problem, problems
 from webhook.vap.attributes import Attributes, resource_of
 from webhook.vap.compiled import At, Compilation, Interrupt, selector_problems
-from webhook.vap.context import AdmissionContext
+from webhook.vap.context import AdmissionContext, References
 from webhook.vap.dispatch import Binding, BoundPolicies, BoundPolicy
 from webhook.vap.matching.matcher import Criteria, is_exempt
 from webhook.vap.matching.selector import Selector
@@ -32,6 +32,11 @@ from webhook.vap.validation import metadata_errors, spec_errors
 VALIDATING: Final = "ValidatingAdmissionPolicy"
 MUTATING: Final = "MutatingAdmissionPolicy"
 P = TypeVar("P", Validator, Mutator)
+ReadOf = Callable[[Document], References | None]
+
+
+def _no_references(_origin: Document) -> References | None:
+    return None
 
 
 def is_native(document: Document) -> bool:
@@ -55,7 +60,12 @@ class NativePolicies:
 
     @classmethod
     def load(
-        cls, documents: Iterable[Document], version: tuple[int, int] = COMPATIBLE, *, stored: bool = True
+        cls,
+        documents: Iterable[Document],
+        version: tuple[int, int] = COMPATIBLE,
+        *,
+        stored: bool = True,
+        references: ReadOf = _no_references,
     ) -> NativePolicies:
         """Read and compile policies and bindings.
 
@@ -63,11 +73,12 @@ class NativePolicies:
             documents: native documents (see :func:`is_native`).
             version: the Kubernetes minor whose CEL libraries the expressions can use.
             stored: whether they may use newer ones too, as policies that a cluster has already.
+            references: the objects that a policy reads as ``refs``; raises CatalogError.
 
         Raises:
             CatalogError: all problems of all documents.
         """
-        loader = _Loader(version, stored=stored)
+        loader = _Loader(version, references, stored=stored)
         for document in documents:
             loader.read(document)
         loader.bind()
@@ -85,10 +96,11 @@ class NativePolicies:
             kinds_for: the kinds of a resource; empty for an unknown resource.
             schema_of: the OpenAPI schema of a kind; None for an unknown kind.
         """
+        references = {shared.name: shared.references for shared in (bound.policy.compiled for bound in self.validators)}
         return [
             (document.metadata.name, warning)
             for document in self.documents
-            for warning in type_warnings(document, kinds_for, schema_of)
+            for warning in type_warnings(document, kinds_for, schema_of, references.get(document.metadata.name))
         ]
 
     def only(self, name: str) -> NativePolicies:
@@ -171,8 +183,8 @@ def _named(origin: Document, found: Problem) -> Problem:
 
 
 class _Loader:
-    def __init__(self, version: tuple[int, int], *, stored: bool) -> None:
-        self.version, self.stored = version, stored
+    def __init__(self, version: tuple[int, int], references: ReadOf, *, stored: bool) -> None:
+        self.version, self.stored, self._references = version, stored, references
         self.problems: list[Problem] = []
         self.documents: list[ValidatingPolicy] = []
         self.validators: dict[str, Validator] = {}
@@ -205,7 +217,12 @@ class _Loader:
             self._compile(origin, document)
 
     def _compile(self, origin: Document, document: ValidatingPolicy | MutatingPolicy) -> None:
-        compilation = Compilation(document, self.version, stored=self.stored)
+        try:
+            references = self._references(origin)
+        except CatalogError as error:
+            self.problems += error.problems
+            return
+        compilation = Compilation(document, self.version, stored=self.stored, references=references)
         if isinstance(document, ValidatingPolicy):
             self.documents.append(document)
             self.validators[document.metadata.name] = compile_validator(document, compilation)

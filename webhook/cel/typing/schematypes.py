@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Final
 
 from webhook.cel.types import (
@@ -123,23 +122,37 @@ def _map(schema: Mapping[str, Any], values: Mapping[str, Any], name: str) -> Dec
 
 def _object(schema: Mapping[str, Any], name: str) -> Declared:
     properties: Mapping[str, Mapping[str, Any]] = schema.get("properties") or {}
-
-    @cache
-    def fields() -> Mapping[str, Declared]:
-        named = ((escape(key), child) for key, child in properties.items())
-        declared = {key: _child(child, f"{name}.{key}") for key, child in named if key is not None}
-        return {key: found for key, found in declared.items() if found is not None}
-
-    @cache
-    def types() -> Mapping[str, Type]:
-        return {key: declared.type for key, declared in fields().items()}
-
     min_size = 2
     for key in set(schema.get("required") or ()) & properties.keys():
         declared = _child(properties[key], key) if properties[key].get("default") is None else None
         if declared is not None:
             min_size += len(key.encode()) + declared.min_size + 4
-    return Declared(object_of(name, types), min_size, declare_fields=fields)
+    fields = _Fields(properties, name)
+    return Declared(object_of(name, fields.types), min_size, declare_fields=fields.declared)
+
+
+class _Fields:
+    """The fields of an object. They are declared at their first use, and kept: a catalog has thousands of objects."""
+
+    __slots__ = ("_declared", "_name", "_properties", "_types")
+
+    def __init__(self, properties: Mapping[str, Mapping[str, Any]], name: str) -> None:
+        self._properties = properties
+        self._name = name
+        self._declared: Mapping[str, Declared] | None = None
+        self._types: Mapping[str, Type] | None = None
+
+    def declared(self) -> Mapping[str, Declared]:
+        if self._declared is None:  # two threads may both do this; the results are equal
+            named = ((escape(key), child) for key, child in self._properties.items())
+            declared = {key: _child(child, f"{self._name}.{key}") for key, child in named if key is not None}
+            self._declared = {key: field for key, field in declared.items() if field is not None}
+        return self._declared
+
+    def types(self) -> Mapping[str, Type]:
+        if self._types is None:
+            self._types = {key: declared.type for key, declared in self.declared().items()}
+        return self._types
 
 
 def _string(schema: Mapping[str, Any]) -> Declared:

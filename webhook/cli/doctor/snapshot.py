@@ -189,8 +189,8 @@ class Installation:
     def reconciler_account(self) -> Object | None:
         """The ServiceAccount that the release has for a reconciler; None if it has none."""
         accounts = self.snapshot.of("ServiceAccount", namespace=self.namespace)
-        mine = (each for each in accounts if _release(each) == _release(self.gate))
-        return next((each for each in mine if _label(each, COMPONENT) == "reconciler"), None)
+        mine = (account for account in accounts if _release(account) == _release(self.gate))
+        return next((account for account in mine if _label(account, COMPONENT) == "reconciler"), None)
 
     def accounts(self) -> dict[str, str]:
         """Component or "view" → the name of its ServiceAccount."""

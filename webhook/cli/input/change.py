@@ -198,7 +198,7 @@ def with_policies(instead: Iterable[Instead], documents: Iterable[Document]) -> 
         DocumentError: it cannot be read.
     """
     decides = [*documents]
-    for path in (path for each in instead for path in each.enforcement):
+    for path in (path for change in instead for path in change.enforcement):
         given = [document for document in read_all([path]) if _bears_on_policies(document.value)]
         if not any(is_policy(document.value) for document in given):
             raise CatalogError([Problem(str(path), "", "has no Enforcement and no PolicyException")])

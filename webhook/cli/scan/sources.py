@@ -33,8 +33,8 @@ from webhook.cluster import (
     Store,
     ask,
     find,
-    is_optional,
     light,
+    may_be_denied,
 )
 from webhook.cluster.view import NODE, UNREADABLE, Kind, MemoryView, Unwatched
 from webhook.enforcement import ENFORCEMENT, EXCEPTION, GROUP
@@ -249,6 +249,9 @@ class _Lookups:
     def listed(self, _: Kind) -> bool:
         return True
 
+    def follows(self, kind: Kind) -> bool:
+        return kind not in _BY_NAME
+
     def read(self, question: ClusterQuestion, _: float) -> ClusterAnswer:
         if isinstance(question, Reference) and not question.version and _is_listed(question.kind):
             return self._store(question.kind).get(Key(question.namespace, question.name))
@@ -258,7 +261,7 @@ class _Lookups:
         try:
             return ask(self._api, question, READ_SECONDS, time.monotonic)
         except ApiError as error:
-            if error.status == _FORBIDDEN and is_optional(question):
+            if error.status == _FORBIDDEN and may_be_denied(question):
                 return UNREADABLE
             raise Unavailable(f"{question} cannot be read from the API server: {error}") from error
 

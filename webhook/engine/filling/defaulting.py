@@ -4,19 +4,24 @@ Derived values follow their inputs. The stamp records what was filled in. On the
 holds the recorded value counts as absent and is derived anew, unless a user has written the value since
 (:mod:`webhook.engine.filling.ownership`). Only leaves that the policy names are touched. A structure that was derived
 from another one stays when its source is gone: see :func:`_orphans`. A default that is not for the release of the
-operator is withdrawn: the leaf goes in the same way, and no value follows.
+operator is withdrawn: the leaf goes in the same way, and no value follows. Items of lists: see
+:mod:`webhook.engine.filling.items`. A user whose value is replaced or removed is told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, Final
 
-from webhook.admission import Default, patch
+import orjson
+
+from webhook.admission import Default, Warn, cut_end, patch
 from webhook.catalog import NOTHING_ASIDE, KnownKind
 from webhook.cel import BudgetExceeded, CelError
 from webhook.cel.batch import ABSENT, Formula
+from webhook.engine.filling.items import ItemPlace, changed
 from webhook.engine.filling.ownership import Ownership
 from webhook.engine.metadata import is_readable
 from webhook.engine.options import OBJECT_BUDGET
@@ -33,6 +38,11 @@ from webhook.policy import (
 )
 from webhook.schema import DecodeError
 
+SHOWN: Final = 64
+"""Characters of a value that a user is told of."""
+_ITEM: Final = 8
+"""Steps of a default at one item, beside the rounds of its loops."""
+
 QUANTITY: Final = "a quantity is stored as text"
 SCHEMA_DEFAULT: Final = "default of the CRD schema"
 
@@ -46,7 +56,8 @@ class Normalised:
     """``object`` has every default; ``recorded`` is what the policy filled in.
 
     ``too_costly`` is the code of a default that exceeds the CEL cost limit on this object. The policy's defaults are
-    then left out. ``written`` is the object as it came, ``converted`` with its quantities as text.
+    then left out. ``written`` is the object as it came, ``converted`` with its quantities as text. ``overruled`` says
+    what users are told.
     """
 
     object: dict[str, Any]
@@ -56,6 +67,7 @@ class Normalised:
     converted: dict[str, Any]
     rules: Rules
     filled: Filled
+    overruled: tuple[Warn, ...] = ()
 
     def defaults(self, steps: Iterable[patch.Step]) -> tuple[Default, ...]:
         """Every changed leaf; ``steps`` are those from the written object."""
@@ -67,8 +79,21 @@ class Normalised:
 
 
 Rules = tuple[DefaultRule | Withdrawn, ...]
-Filled = dict[DefaultRule, Any]
-"""The values of the rules that have set their leaf."""
+
+
+class Filled(dict[DefaultRule, Any]):
+    """The values of the rules that have set their leaf; ``in_items`` are those that were set in items of lists."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.in_items: dict[tuple[str, tuple[str | int, ...]], tuple[DefaultRule, ItemPlace, Any]] = {}
+
+    def recorded(self) -> dict[str, Any]:
+        """What the stamp records: not what is set in an item that nothing tells from others."""
+        leaves = {rule.path.text: value for rule, value in self.items()}
+        if self.in_items:
+            leaves |= {place.text: value for _, place, value in self.in_items.values() if place.steps is not None}
+        return leaves
 
 
 class _TooCostlyError(Exception):
@@ -95,28 +120,28 @@ def normalise(review: ObjectReview) -> Normalised:
         obj = kind.stated.with_quantities(obj)
     rules: Rules = (*policy.defaults, *policy.withdrawn) if policy.withdrawn else policy.defaults
     if not rules:
-        return Normalised(kind.schema.default(obj), {}, "", review.obj, obj, rules, {})
+        return Normalised(kind.schema.default(obj), {}, "", review.obj, obj, rules, Filled())
     ownership = Ownership.of(obj, review.old)
     # With the schema's defaults, as the validating call has it: a null in a structure would make it a user's here only.
     given = obj if ownership is None else kind.schema.default(obj)
-    bare = kind.schema.default(_without_derived(given, rules, ownership))
+    bare = kind.schema.default(_without_derived(review, given, rules, ownership))
     orphans: dict[str, Any] = {}
     too_costly = ""
     try:
         current, filled = _filled(review, bare)
         if orphans := _orphans(policy.structures, given, current):
             followed = tuple(rule for rule in rules if isinstance(rule, Withdrawn) or rule.path.text not in orphans)
-            bare = kind.schema.default(_without_derived(given, followed, ownership))
+            bare = kind.schema.default(_without_derived(review, given, followed, ownership))
             current, filled = _filled(review, bare)
     except PolicyFault:
         if not _is_refused(kind, bare):
             raise
-        filled = {}  # validation refuses it next: nothing can be derived from it
+        filled = Filled()  # validation refuses it next: nothing can be derived from it
         current = kind.schema.default(obj)
     except _TooCostlyError as error:
-        current, filled, orphans, too_costly = kind.schema.default(obj), {}, {}, str(error)
-    new = {**orphans, **{rule.path.text: value for rule, value in filled.items()}}
-    return Normalised(current, new, too_costly, review.obj, obj, rules, filled)
+        current, filled, orphans, too_costly = kind.schema.default(obj), Filled(), {}, str(error)
+    overruled = tuple(_overruled(policy.taking, given, current, ownership)) if policy.taking else ()
+    return Normalised(current, {**orphans, **filled.recorded()}, too_costly, review.obj, obj, rules, filled, overruled)
 
 
 def _is_refused(kind: KnownKind, obj: dict[str, Any]) -> bool:
@@ -144,14 +169,70 @@ def _orphans(structures: tuple[Path, ...], obj: dict[str, Any], derived: dict[st
 
 
 def _without_derived(
-    obj: dict[str, Any], rules: Iterable[DefaultRule | Withdrawn], ownership: Ownership | None
+    review: ObjectReview, obj: dict[str, Any], rules: Iterable[DefaultRule | Withdrawn], ownership: Ownership | None
 ) -> dict[str, Any]:
-    """The object without the leaves that the gate has filled in."""
+    """The object without the leaves that the gate has filled in, and those that are not a user's to choose."""
     if ownership is not None:
         for rule in rules:
-            if ownership.is_derived(rule, rule.path.get(obj)):
-                obj = rule.path.delete(obj)
+            if not rule.path.single:
+                obj = changed(obj, rule, partial(_without_derived_leaf, rule, ownership))
+            elif ownership.is_derived(rule, rule.path.get(obj)):
+                obj = _without_path(rule.path, obj)
+    taking = [rule for rule in review.kind.policy.taking if rule.always]
+    if taking:
+        own = review.kind.own
+        aside = NOTHING_ASIDE.rules if own is None else own.aside(obj, review.old).rules
+        for rule in taking:
+            if rule not in aside:
+                obj = (
+                    _without_path(rule.path, obj)
+                    if rule.path.single
+                    else changed(obj, rule, partial(_without_leaf, rule))
+                )
     return obj
+
+
+def _without_path(path: Path, obj: dict[str, Any]) -> dict[str, Any]:
+    """The object without a leaf, and without labels or annotations if it was the last: the API server stores no empty
+    ones.
+    """
+    bare = path.delete(obj)
+    around = Path(path.around)
+    return around.delete(bare) if around.keys[:1] == ("metadata",) and around.get(bare) == {} else bare
+
+
+def _without_derived_leaf(
+    rule: DefaultRule | Withdrawn, ownership: Ownership, place: ItemPlace, item: dict[str, Any]
+) -> dict[str, Any]:
+    name = rule.path.keys[-1]
+    if name not in item or not ownership.is_derived_at(rule, place.below(name), item[name]):
+        return item
+    return _without_leaf(rule, place, item)
+
+
+def _without_leaf(rule: DefaultRule | Withdrawn, _: ItemPlace, item: dict[str, Any]) -> dict[str, Any]:
+    name = rule.path.keys[-1]
+    return {key: value for key, value in item.items() if key != name} if name in item else item
+
+
+def _overruled(
+    rules: Iterable[DefaultRule], given: dict[str, Any], current: dict[str, Any], ownership: Ownership | None
+) -> Iterator[Warn]:
+    """What users are told of the values that they wrote and that are others now."""
+    for rule in rules:
+        after = dict(rule.path.nodes(current))
+        for keys, value in rule.path.nodes(given):
+            new = after.get(keys, MISSING)
+            is_changed = new is MISSING or patch.diff(value, new)
+            if is_changed and not (rule.path.single and ownership is not None and ownership.is_derived(rule, value)):
+                text = f"is replaced by {_shown(new)}: {rule.because}"
+                if new is MISSING:
+                    text = "is removed: the field is derived, and there is nothing to derive it from"
+                yield Warn(field_path(keys), f"{_shown(value)} {text}", rule.code)
+
+
+def _shown(value: Any) -> str:
+    return cut_end(orjson.dumps(value, default=str).decode(), SHOWN)
 
 
 def _filled(review: ObjectReview, bare: dict[str, Any]) -> tuple[dict[str, Any], Filled]:
@@ -188,9 +269,9 @@ def _fill(
     changed than single leaves. ``one_by_one``: a value that the schema refuses is not set.
     """
     kind, old = review.kind, review.old
-    own, defaults, budget = kind.own, kind.policy.defaults, review.budget
+    own, defaults, budget = kind.own, kind.policy.leaves, review.budget
     aside = NOTHING_ASIDE.rules if own is None else own.aside(current, old).rules
-    filled: Filled = {}
+    filled = Filled()
     scope: PolicyScope | None = None
     rules, progress = defaults, True
     while progress:
@@ -212,8 +293,12 @@ def _fill(
                 continue
             if value is ...:
                 raise _UndecidedError
+            if scope is not None and scope.hidden_facts and scope.reads_hidden_fact(rule):
+                # What was filled in while the others were seen stays.
+                value = rule.path.get(review.obj) if scope.reads_unseen_fact(rule) else MISSING
+                if value is MISSING or value is None:
+                    continue
             if own is not None:
-                value = MISSING if scope is not None and scope.reads_hidden_fact(rule) else value
                 value = _known_part(kind, rule.path, value) if value.__class__ is dict else value
                 if value is MISSING:
                     continue
@@ -229,7 +314,38 @@ def _fill(
             filled[rule] = value
             current, scope, progress = following, None, True
         rules = review.prepared.repeated_defaults() if only_leaves else defaults
+        for rule in kind.policy.items:
+            if rule not in aside:
+                following = _fill_items(review, rule, current, filled)
+                if following is not current and not (one_by_one and not _accepts(review, following, current)):
+                    current, scope, progress, rules = following, None, True, defaults
     return current, filled
+
+
+def _fill_items(review: ObjectReview, rule: DefaultRule, current: dict[str, Any], filled: Filled) -> dict[str, Any]:
+    """The object with a leaf of each item of a list, each set once; itself if none is."""
+    kind, name = review.kind, rule.path.keys[-1]
+    scope = review.scope(kind.seen(current), review.old)
+
+    @cache
+    def before() -> dict[tuple[str | int, ...], Any]:
+        return dict(rule.path.nodes(review.obj))
+
+    def filled_item(place: ItemPlace, item: dict[str, Any]) -> dict[str, Any]:
+        review.budget.spend(_ITEM, rule.code)
+        leaf = place.below(name)
+        if (rule.code, leaf.keys) in filled.in_items or not rule.replaces(item.get(name)):
+            return item
+        value = _value(rule, scope, review, scope.at(item))
+        if scope.hidden_facts and scope.reads_hidden_fact(rule):
+            value = before().get(leaf.keys, MISSING) if scope.reads_unseen_fact(rule) else MISSING
+        if value is MISSING:
+            return item
+        filled.in_items[rule.code, leaf.keys] = rule, leaf, value
+        return {**item, name: value}
+
+    following = changed(current, rule, filled_item)
+    return current if following is current else kind.schema.default(following)
 
 
 def _accepts(review: ObjectReview, obj: dict[str, Any], before: dict[str, Any]) -> bool:
@@ -251,17 +367,19 @@ def _known_part(kind: KnownKind, path: Path, value: dict[str, Any]) -> Any:
     return path.get(kind.schema.prune(path.set({}, value))[0])
 
 
-def _value(rule: DefaultRule, scope: PolicyScope, review: ObjectReview) -> Any:
-    """The value of the leaf, or MISSING if the rule does not apply.
+def _value(
+    rule: DefaultRule, scope: PolicyScope, review: ObjectReview, bindings: Mapping[str, Any] | None = None
+) -> Any:
+    """The value of the leaf, or MISSING if the rule does not apply; ``bindings`` are those of an item.
 
     Also MISSING if the rule cannot be evaluated, and the schema refuses the stored object or is not the catalog's.
     """
     expression, old = rule.when or rule.value, review.old
     try:
-        if rule.when is not None and scope.value(rule.when) is False:
+        if rule.when is not None and scope.value(rule.when, bindings) is False:
             return MISSING
         expression = rule.value
-        return scope.taken(expression) if isinstance(expression, FactValue) else scope.value(expression)
+        return scope.taken(expression) if isinstance(expression, FactValue) else scope.value(expression, bindings)
     except BudgetExceeded as error:
         raise _TooCostlyError(rule.code) from error
     except CelError as error:
@@ -272,18 +390,21 @@ def _value(rule: DefaultRule, scope: PolicyScope, review: ObjectReview) -> Any:
 
 def _explain(steps: Iterable[patch.Step], filled: Filled, rules: Rules) -> list[Default]:
     """One entry per leaf that differs, in the order of the object."""
-    by_keys = {rule.path.keys: rule for rule in filled}
+    by_keys: dict[Keys, DefaultRule] = {rule.path.keys: rule for rule in filled}
+    of_items = {tuple(map(str, place.keys)): rule for rule, place, _ in filled.in_items.values()}
     structures = [(f"{rule.path.text}.", rule) for rule, value in filled.items() if value.__class__ is dict]
     defaults: list[Default] = []
     for operation, keys, new in steps:
         if operation == "remove":
             path = field_path(keys)
-            gone = next((rule for rule in rules if rule.path.text == path), None)
+            general = Path(tuple("*" if key.isdigit() else key for key in keys)).text
+            gone = next((rule for rule in rules if rule.path.text in (path, general)), None)
             defaults.append(Default(path, None, _reason(gone), gone.code if gone else "", removed=True))
             continue
         for leaf, value in leaves(keys, new) if new.__class__ is dict else ((keys, new),):
             rule = by_keys.get(leaf)
             path = field_path(leaf) if rule is None else rule.path.text
+            rule = rule or of_items.get(leaf)
             if rule is None and structures:
                 rule = next((above for start, above in structures if path.startswith(start)), None)
             if rule is None:

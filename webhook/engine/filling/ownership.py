@@ -13,14 +13,15 @@ A replacement with the stored value shows nothing, and the leaf stays the gate's
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
 import orjson
 
 from webhook.admission import patch
-from webhook.admission.stamp import ANNOTATION, Stamp
+from webhook.admission.stamp import ANNOTATION, Stamp, canonical
+from webhook.engine.filling.items import ItemPlace, Step
 from webhook.policy import MISSING, DefaultRule, Path, Withdrawn
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -46,6 +47,7 @@ class Ownership:
         self._kept = old is not None and _STAMP.get(obj) == _STAMP.get(old)
         self._stored = {} if old is None else recorded_in(old)
         self._sent = {} if self._kept else recorded_in(obj)
+        self._by_keys: dict[int, dict[bytes, Any]] = {}
 
     @classmethod
     def of(cls, obj: dict[str, Any], old: dict[str, Any] | None) -> Ownership | None:
@@ -59,34 +61,61 @@ class Ownership:
             return True
         return is_recorded(self._stored, path, value) and not self._is_written(rule, value)
 
-    def _is_written(self, rule: DefaultRule | Withdrawn, value: Any) -> bool:
-        return bool(self._owners(rule)) or self._is_applied(rule.path, value)
+    def is_derived_at(self, rule: DefaultRule | Withdrawn, place: ItemPlace, value: Any) -> bool:
+        """As :meth:`is_derived`, of the leaf of an item; False for an item that is not known."""
+        if place.steps is None:
+            return False
+        if is_recorded(self._sent, place.text, value):
+            return True
+        if not is_recorded(self._stored, place.text, value):
+            return False
+        return not (self._owners(rule, place.steps) or self._is_applied(place.steps, place.text, value))
 
-    def _owners(self, rule: DefaultRule | Withdrawn) -> set[Owner]:
+    def _is_written(self, rule: DefaultRule | Withdrawn, value: Any) -> bool:
+        return bool(self._owners(rule, rule.path.keys)) or self._is_applied(rule.path.keys, rule.path.text, value)
+
+    def _owners(self, rule: DefaultRule | Withdrawn, steps: Sequence[Step]) -> set[Owner]:
         """The managers that own the leaf or a part of it.
 
         A default that may replace a value leaves the replaced value's owner in place, so for such a leaf only owners
         count that the stored object does not have. An owner of the kept stamp, too, wrote an exported manifest.
         """
-        owners = set(_owners(self._obj, rule.path))
+        owners = set(_owners(self._obj, steps))
         if owners and self._kept:
-            owners -= set(_owners(self._obj, _STAMP))
+            owners -= set(_owners(self._obj, _STAMP.keys))
         if owners and self._old is not None and (rule.overwrites or rule.over is not MISSING):
-            owners -= set(_owners(self._old, rule.path))
+            owners -= set(_owners(self._old, steps))
         return owners
 
-    def _is_applied(self, path: Path, value: Any) -> bool:
+    def _is_applied(self, steps: Sequence[Step], path: str, value: Any) -> bool:
         """Whether the file of ``kubectl apply`` holds the value, or a part of it, as the user's own."""
         text = _APPLIED.get(self._obj)
-        if not isinstance(text, str) or path.keys[-1] not in text:  # most files have no such field: not worth parsing
+        if not isinstance(text, str) or str(steps[-1]) not in text:  # most files have no such field: not worth parsing
             return False
-        applied = path.get(self._file)
+        applied = self._applied(steps)
         if applied is MISSING or applied is None:
             return False
         # A null in the file is a field that is absent, or has its default.
         if any(step.op != "add" and Path(step.keys).get(applied) is not None for step in patch.steps(applied, value)):
             return False
-        return not is_recorded(recorded_in(self._file), path.text, value)
+        return not is_recorded(recorded_in(self._file), path, value)
+
+    def _applied(self, steps: Sequence[Step]) -> Any:
+        """What the file has at a place, or MISSING."""
+        node: Any = self._file
+        for step in steps:
+            if isinstance(step, dict):
+                node = self._items(node, tuple(step)).get(canonical(step), MISSING)
+            else:
+                node = node.get(step, MISSING) if isinstance(node, dict) else MISSING
+        return node
+
+    def _items(self, listed: Any, names: tuple[str, ...]) -> dict[bytes, Any]:
+        """The items of a list of the file by their keys, made once: there may be thousands of each."""
+        if id(listed) not in self._by_keys:  # the file stays as long as this
+            items = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else ()
+            self._by_keys[id(listed)] = {canonical({name: item.get(name) for name in names}): item for item in items}
+        return self._by_keys[id(listed)]
 
     @cached_property
     def _file(self) -> dict[str, Any]:
@@ -109,17 +138,23 @@ def is_recorded(record: Mapping[str, Any], path: str, value: Any) -> bool:
     return path in record and not patch.diff(value, record[path])
 
 
-def _owners(obj: dict[str, Any], path: Path) -> Iterator[Owner]:
+def _owners(obj: dict[str, Any], steps: Sequence[Step]) -> Iterator[Owner]:
     """The managers whose fields include the path or a field below it."""
     metadata = obj.get("metadata")
     entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
     for entry in entries if isinstance(entries, list) else ():
-        if isinstance(entry, dict) and _includes(entry.get("fieldsV1"), path):
+        if isinstance(entry, dict) and _includes(entry.get("fieldsV1"), steps):
             yield str(entry.get("manager")), str(entry.get("operation"))
 
 
-def _includes(fields: Any, path: Path) -> bool:
-    """Whether a set of fields (``FieldsV1``: nested objects with keys such as ``f:spec``) includes a path."""
-    for key in path.keys:
-        fields = fields.get(f"f:{key}") if isinstance(fields, dict) else None
+def _includes(fields: Any, steps: Sequence[Step]) -> bool:
+    """Whether a set of fields (``FieldsV1``: nested objects with keys such as ``f:spec``) includes a path.
+
+    Where the API server merges a list as a whole, who owns it owns its items.
+    """
+    for step in steps:
+        if isinstance(step, dict) and fields == {}:
+            return True
+        key = f"k:{canonical(step).decode()}" if isinstance(step, dict) else f"f:{step}"
+        fields = fields.get(key) if isinstance(fields, dict) else None
     return fields is not None

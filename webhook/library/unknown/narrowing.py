@@ -159,7 +159,11 @@ class Narrowing:
         values = self._open(undecided)
         if not may or not self._rules[rule].is_decided_wholly_by(values):
             return False
-        if rule.when is None or any((OBJECT, *path) in _reads_of(self.kind.policy, rule.when) for path in values.paths):
+        if (
+            rule.when is None
+            or not rule.path.single
+            or any((OBJECT, *path) in _reads_of(self.kind.policy, rule.when) for path in values.paths)
+        ):
             return True
         try:
             return self._scope(obj, undecided).value(rule.when) is not False

@@ -223,19 +223,24 @@ def _fields(
     """Checks by field, the required fields, and the check of other fields (None: they are not allowed)."""
     table: dict[str, Check | type] = {**(extra or {})}
     for name, child in node.properties.items():
-        table[name] = _plain_type(child) or _later(table, name, child)
+        table[name] = _plain_type(child) or _Later(table, name, child)
     filled = (name for name, child in node.properties.items() if child.default is not MISSING)
     return table, tuple(dict.fromkeys((*node.required, *filled))), _entry_check(node)
 
 
-def _later(table: dict[str, Check | type], name: str, child: SchemaNode) -> Check:
-    """The check of a field, compiled on first use: most fields of a pod are never used."""
+class _Later:
+    """The check of a field, compiled on first use: most fields of a pod are never used, and a closure takes thrice the
+    memory.
+    """
 
-    def check(value: Any) -> bool:
-        table[name] = compiled = _check(child)
+    __slots__ = ("_child", "_name", "_table")
+
+    def __init__(self, table: dict[str, Check | type], name: str, child: SchemaNode) -> None:
+        self._table, self._name, self._child = table, name, child
+
+    def __call__(self, value: Any) -> bool:
+        self._table[self._name] = compiled = _check(self._child)
         return compiled(value)
-
-    return check
 
 
 def _closed(table: Mapping[str, Check | type], must: tuple[str, ...]) -> Check:

@@ -129,11 +129,10 @@ class Gate:
             raise NotReady("admission policies need the catalog of kinds and rules, which is not loaded")
         self.renew(lambda state: state.replaced(policies=policies), self._tell_policies)
 
-    def prepare_screens(self) -> None:
-        """Make what judges objects of the kinds in use faster. It takes a while: call it in a thread."""
+    def prepare_screens(self) -> bool:
+        """Make what judges objects of one kind faster; False if none is due. It takes a while: call it in a thread."""
         catalog = self.state.catalog
-        if catalog is not None:
-            catalog.prepare_screens()
+        return catalog is not None and catalog.prepare_screens()
 
     def refuse(self, part: str, why: str, *, first: bool = False) -> None:
         """Record that a newer part is not used; if it is the ``first`` one, nothing is answered without it."""

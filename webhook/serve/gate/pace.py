@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from webhook.ground.budget import Stretch
+
 AT_ONCE: Final = 0.024
 """Seconds by the clock until a review is looked at, and then as many of CPU until it goes to a child: together 48 ms, a
 little less than the bar of the worst small review (docs/reliability.md)."""
@@ -50,8 +52,10 @@ class Pace:
         """Look at the clock.
 
         Raises:
-            OverrunError: the review has had its time.
+            OverrunError: the review has had its time, or the step takes long without another look.
         """
+        if step.__class__ is Stretch:
+            raise OverrunError(step)
         if now <= self._next:
             return
         spent = time.thread_time()  # a system call

@@ -33,6 +33,10 @@ def validate(
                 collected.deny(policy.compiled.name, invoked.binding, PolicyDecision("deny", "error", invoked.message))
             continue
         result = policy.validate(invoked.invocation)
+        refs = invoked.invocation.refs
+        if refs is not None and refs.unknown:
+            collected.warn(policy.compiled.name, invoked.binding, f"is not judged: {'; '.join(refs.unknown)}")
+            result = result.without_errors()
         if result.applies:
             collected.result(policy.compiled.name, invoked.binding, result)
     return collected.response(attributes)
@@ -52,6 +56,11 @@ class _Collected:
         name = "" if binding is None else binding.name
         reason = decision.reason or "Invalid"
         self.denials.append(Denial(policy, name, decision.message, text, reason, CODES[reason]))
+
+    def warn(self, policy: str, binding: Binding, message: str) -> None:
+        """Warn of a policy, whatever the actions of its binding are."""
+        text = f"ValidatingAdmissionPolicy '{policy}' with binding '{binding.name}' {message}"
+        self.warnings.append(Warn("", text, policy=policy))
 
     def result(self, policy: str, binding: Binding, result: ValidatorResult) -> None:
         self.evaluated[policy] = None

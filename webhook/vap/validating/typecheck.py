@@ -15,7 +15,8 @@ from webhook.admission import GroupVersionKind, group_version
 from webhook.cel import Authorizer, CompileFailure, Environment
 from webhook.cel.types import DYN, Type
 from webhook.vap.attributes import GroupVersionResource
-from webhook.vap.environments import NAMESPACE, REQUEST, with_variables
+from webhook.vap.context import References
+from webhook.vap.environments import NAMESPACE, REQUEST, with_references, with_variables
 from webhook.vap.models import Rule, ValidatingPolicy, Variable
 
 Schema = Mapping[str, Any]
@@ -34,17 +35,20 @@ class TypeWarning:
     text: str
 
 
-def type_warnings(policy: ValidatingPolicy, kinds_for: KindsFor, schema_of: SchemaOf) -> list[TypeWarning]:
+def type_warnings(
+    policy: ValidatingPolicy, kinds_for: KindsFor, schema_of: SchemaOf, references: References | None = None
+) -> list[TypeWarning]:
     """Check validations and their messages against every kind whose schema is known.
 
     Args:
         policy: the document.
         kinds_for: the kinds of a resource.
         schema_of: the OpenAPI schema of a kind; None for an unknown kind.
+        references: the objects that the expressions read as ``refs``.
     """
     kinds = [(kind, schema_of(kind)) for kind in kinds_to_check(policy.spec.matchConstraints.resourceRules, kinds_for)]
     environments = [
-        (kind, _environment(schema, policy, schema_of), policy.spec.variables)
+        (kind, _environment(schema, policy, schema_of, references), policy.spec.variables)
         for kind, schema in kinds
         if schema is not None
     ]
@@ -60,7 +64,9 @@ def type_warnings(policy: ValidatingPolicy, kinds_for: KindsFor, schema_of: Sche
     return found
 
 
-def _environment(schema: Schema, policy: ValidatingPolicy, schema_of: SchemaOf) -> Environment:
+def _environment(
+    schema: Schema, policy: ValidatingPolicy, schema_of: SchemaOf, references: References | None
+) -> Environment:
     variables: dict[str, Type] = {
         "object": DYN,
         "oldObject": DYN,
@@ -69,6 +75,8 @@ def _environment(schema: Schema, policy: ValidatingPolicy, schema_of: SchemaOf) 
         "authorizer": Authorizer.cel_type,
     }
     environment = Environment(variables=variables)
+    if references is not None:
+        environment = with_references(environment, references)
     for name in ("object", "oldObject"):
         environment = environment.with_schema(name, schema, is_root=True, type_name="object")
     params = policy.spec.paramKind

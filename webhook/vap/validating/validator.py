@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from webhook.cel import RUNTIME_BUDGET, Budget, BudgetExceeded
@@ -112,6 +112,11 @@ class ValidatorResult:
     decisions: tuple[PolicyDecision, ...] = ()
     annotations: tuple[Annotation, ...] = ()
     applies: bool = True
+
+    def without_errors(self) -> ValidatorResult:
+        """What has been evaluated."""
+        decisions = tuple(decision for decision in self.decisions if decision.evaluation != "error")
+        return replace(self, decisions=decisions, annotations=tuple(a for a in self.annotations if a.action != "error"))
 
 
 _SILENT: Final = ValidatorResult(applies=False)

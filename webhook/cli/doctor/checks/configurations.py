@@ -171,7 +171,7 @@ def _service(configuration: Object, webhook: Object, found: Installation) -> Ite
         yield finding("service-wrong", about, what, command)
 
 
-def _unreached(service: Object, called_port: int, found: Installation) -> Iterator[tuple[str, str]]:
+def _unreached(service: Object, called_port: int, installation: Installation) -> Iterator[tuple[str, str]]:
     """Why a Service does not lead to the gate, and the command that ends it.
 
     A port that was changed by hand is another port for Helm, which would add the one of the chart under the same name.
@@ -180,14 +180,14 @@ def _unreached(service: Object, called_port: int, found: Installation) -> Iterat
     place = next((place for place, port in enumerate(ports) if port["port"] == called_port), None)
     if place is None:
         of_gate = next((place for place, port in enumerate(ports) if port.get("name") == _PORT), None)
-        command = found.upgrade() if of_gate is None else _of_port(service, of_gate, "port", called_port)
+        command = installation.upgrade() if of_gate is None else _of_port(service, of_gate, "port", called_port)
         yield f"it has no port {called_port}, which is called", command
-    labels = found.gate["spec"]["template"]["metadata"].get("labels") or {}
+    labels = installation.gate["spec"]["template"]["metadata"].get("labels") or {}
     if not service["spec"].get("selector") or not service["spec"]["selector"].items() <= labels.items():
-        yield "its selector does not match the pods of the gate", found.upgrade()
+        yield "its selector does not match the pods of the gate", installation.upgrade()
     leads_to = ports[place].get("targetPort", called_port) if place is not None else _PORT
-    if place is not None and leads_to not in {_PORT, found.flags().port}:
-        what = f"targetPort is {leads_to}, but the gate serves {found.flags().port}"
+    if place is not None and leads_to not in {_PORT, installation.flags().port}:
+        what = f"targetPort is {leads_to}, but the gate serves {installation.flags().port}"
         yield what, _of_port(service, place, "targetPort", _PORT)
 
 

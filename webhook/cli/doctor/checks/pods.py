@@ -126,9 +126,11 @@ def _has_condition(deployment: Object, kind: str, status: str) -> bool:
 
 
 def _rolls(deployment: Object) -> bool:
+    """Whether pods of the newest template are still to come, or others to go. One that crashes later is no upgrade."""
     status: Any = deployment.get("status") or {}
     observed = status.get("observedGeneration", 0) >= deployment["metadata"].get("generation", 0)
-    return bool(status) and (not observed or _new(deployment) < deployment["spec"].get("replicas", 1))
+    wanted = max(deployment["spec"].get("replicas", 1), status.get("replicas", 0))
+    return bool(status) and (not observed or int(status.get("updatedReplicas", 0)) < wanted)
 
 
 def _new(deployment: Object) -> int:

@@ -14,7 +14,7 @@ from webhook.cli.doctor.snapshot import Installation, Object, is_ours
 from webhook.cluster import LISTED
 from webhook.cluster.view import Kind
 from webhook.enforcement import GROUP
-from webhook.facts import FIT_FETCHED, KNOWN, Fetched, watched
+from webhook.facts import FIT_FETCHED, KNOWN, Fetched, Looked, watched
 from webhook.library import Finding
 from webhook.vap import resource_of_kind
 
@@ -55,17 +55,21 @@ def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
                 yield finding("right-too-wide", about, danger, _narrowed(binding, found))
 
 
-def _is_gone(account: str, found: Installation) -> bool:
+def _is_gone(account: str, installation: Installation) -> bool:
     """Whether an account is known not to exist; manifests may leave it to others."""
-    there = found.snapshot
+    there = installation.snapshot
     unread = any(text.startswith("serviceaccounts") for text in there.unread)
-    return there.cluster is not None and not unread and there.find("ServiceAccount", account, found.namespace) is None
+    return (
+        there.cluster is not None
+        and not unread
+        and there.find("ServiceAccount", account, installation.namespace) is None
+    )
 
 
-def _narrowed(binding: Object, found: Installation) -> str:
+def _narrowed(binding: Object, installation: Installation) -> str:
     """The command that takes a right away again: the chart's roles get their rules back, other bindings go."""
     if is_ours(binding):
-        return found.upgrade()
+        return installation.upgrade()
     metadata = binding["metadata"]
     space = f" --namespace={metadata['namespace']}" if metadata.get("namespace") else ""
     return f"kubectl delete {binding['kind'].lower()} {metadata['name']}{space}"
@@ -128,7 +132,7 @@ def _of_references(found: Installation, catalog: Catalog) -> Iterator[_Right]:
         if gvk.group in found.groups() or known.api not in built_in():
             for each in known.policy.references:
                 plural = plurals.get((each.group, each.kind)) or _plural(Kind(each.group, each.kind))
-                yield _Right(each.group, plural, "get")
+                yield _Right(each.group, plural, "list" if Looked(*each.looked).searches else "get")
 
 
 def _of_reconciler(found: Installation, catalog: Catalog) -> Iterator[_Right]:
