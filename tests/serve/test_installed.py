@@ -139,7 +139,7 @@ def test_a_release_newer_than_all_is_said_where_deviations_are(server, caplog):
     gates, told = [Gate(), Gate()], []
     gates[0].report = lambda reason, note: told.append((reason, note))
     for each in gates:
-        each.use(load(settings=Settings(releases=(("llmkube", "0.9.28"),))))
+        each.use(load(settings=Settings(releases=(("llmkube", "0.9.28"),))).compiled())
         InstalledDefinitions(each, lambda: Reader(server.client())).look()
     said = "LLMKube 0.9.28 is newer than 0.9.19, the newest that is known"
     assert told == [("ReleaseUnknown", said)]
