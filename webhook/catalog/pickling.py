@@ -1,7 +1,7 @@
 """Compiled policies as bytes: a pickle with code objects, and with functions that no module has by name.
 
-A generated function is stored by its code and what it closes over. A function of a library is stored by its name, or by
-``__reduced__``: a call that makes it. The bytes are for the same Python and the same code of Modelgate only
+A generated function and a lambda are stored by code and what they close over. A function of a library is stored by its
+name, or by ``__reduced__``: a call that makes it. The bytes are for the same Python and the same code of Modelgate only
 (:mod:`webhook.catalog.kept`). They are as powerful as a module: read them only from where a module might be loaded.
 """
 
@@ -78,7 +78,7 @@ def _read_only(items: dict[Any, Any]) -> Mapping[Any, Any]:
 def _function_parts(function: FunctionType) -> Any:
     if (reduced := getattr(function, "__reduced__", None)) is not None:
         return reduced
-    if "<locals>" not in function.__qualname__ and function.__globals__ is not GLOBALS:
+    if "<" not in function.__qualname__ and function.__globals__ is not GLOBALS:  # neither a lambda nor of a function
         return NotImplemented
     code, cells = function.__code__, function.__closure__ or ()
     made = _function, (code, _place(function), function.__name__, function.__defaults__, function.__kwdefaults__)

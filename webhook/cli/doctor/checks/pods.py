@@ -126,7 +126,7 @@ def _has_condition(deployment: Object, kind: str, status: str) -> bool:
 
 
 def _rolls(deployment: Object) -> bool:
-    """Whether pods of the newest template are still to come, or others to go; one that crashes later is not rolled out."""
+    """Whether pods of the newest template are still to come, or others to go. One that crashes later is neither."""
     status: Any = deployment.get("status") or {}
     observed = status.get("observedGeneration", 0) >= deployment["metadata"].get("generation", 0)
     wanted = max(deployment["spec"].get("replicas", 1), status.get("replicas", 0))
