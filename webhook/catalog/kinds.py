@@ -22,7 +22,7 @@ from webhook.schema import CRD, Structural
 if TYPE_CHECKING:
     from webhook.policy import PolicyDocument
 
-NO_POLICY: Final = Policy("", {}, (), ())
+NO_POLICY: Final = Policy("", {}, (), (), pod_owner="")
 
 
 class PolicySource:

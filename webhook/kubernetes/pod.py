@@ -92,9 +92,9 @@ def _os(judge: Judge, value: Json, at: FieldPath) -> None:
 
 
 def _check_owner(judge: Judge, spec: Json, at: FieldPath) -> None:
-    """What the owner of a template asks of it."""
+    """What the owner of a template asks of it, if it is known."""
     restart, path = judge.pod.restart, at.child("restartPolicy")
-    if judge.owner == POD:
+    if judge.owner in (POD, ""):
         return
     if judge.owner != "job":
         if restart != "Always":
