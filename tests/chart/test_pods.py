@@ -279,7 +279,8 @@ def test_the_reconciler_is_started_with_what_it_takes():
 
 
 def test_gate_and_reconciler_judge_by_the_same_rules():
-    sets = ('gate.profile="strict"', 'gate.ome.behaviour="doc-era"', "gate.aim.autoSelection=true", POLICIES)
+    ours = ('gate.ome.behaviour="doc-era"', "gate.aim.autoSelection=true", 'gate.nodes="fixed"')
+    sets = ('gate.profile="strict"', *ours, POLICIES)
     found = []
     for component in ("gate", "reconciler"):
         (each,) = [one for one in pods(*sets)[component]["containers"] if one["name"] == component]
@@ -288,7 +289,7 @@ def test_gate_and_reconciler_judge_by_the_same_rules():
         found.append((options.profile, str(options.admission_policies), chosen(options)))
     assert found[0] == found[1]
     assert found[0][0] == "strict"
-    assert found[0][2] == Settings(ome=Behaviour.DOC_ERA, aim_auto_selection=True)
+    assert found[0][2] == Settings(ome=Behaviour.DOC_ERA, aim_auto_selection=True, nodes="fixed")
 
 
 def test_the_service_selects_the_gate_and_not_the_reconciler():

@@ -184,7 +184,11 @@ BY_LABELS = st.builds(Looked, labels_at=PATHS) | st.just(Looked(labels=(("a", "b
 MEMBERS = st.dictionaries(
     st.sampled_from("xy"),
     st.builds(
-        Member, PATHS, st.sampled_from(["boolean", "integer", "integers", "number", "string", "strings"]), st.none()
+        Member,
+        PATHS,
+        st.sampled_from(["boolean", "integer", "integers", "number", "string", "strings"]),
+        st.none(),
+        st.none(),
     ),
     max_size=2,
 )

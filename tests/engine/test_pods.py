@@ -105,7 +105,7 @@ def test_a_pod_is_judged_wherever_a_definition_has_one(machines, gvk, place, run
     assert said(decision.causes) == []
 
 
-def test_nothing_is_asked_of_a_pod_that_only_its_owner_asks_if_nobody_says_who_that_is(machines):
+def test_nothing_is_asked_of_a_pod_that_only_its_owner_asks_if_no_rule_says_who_that_is(machines):
     spec = {"body": {"restartPolicy": "Never", "activeDeadlineSeconds": 60}}
     assert said(decided(machines, MACHINE, spec).warnings) == []
     assert said(decided(machines, RUNTIME, {"engineConfig": spec["body"]}).warnings) == [

@@ -28,6 +28,7 @@ AT_SPEC = {
 """Code → why it does not name a field below ``spec``."""
 NO_REMEDY = {
     "OM406": "upstream's information, which needs no change",
+    "LZ101": "it tells of a change that has been made",
     "OM431": "it tells of a change that has been made",
 }
 REMEDY = re.compile(

@@ -125,8 +125,8 @@ def child_findings(subject: Subject, of_rules: Findings, rest: bytes) -> Childre
         SpentError, DeadlineExceeded: from the budget of the review.
     """
     review, policy = subject.review, subject.review.kind.policy
-    if not policy.children or _is_empty(subject):
-        return None
+    if not policy.children or _is_empty(subject) or "metadata.annotations" in subject.refused:
+        return None  # annotations that are too large would be in each child
     obj = _with_name(subject.obj)
     if not mapping(obj, "metadata").get("name"):
         return None

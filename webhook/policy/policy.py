@@ -244,7 +244,7 @@ class Policy:
     ``operator``: the releases that the rules describe, unless a rule names others.
     ``renamed``: paths of fields that have another name now.
     ``pod_types``: by path, the type of Kubernetes' pods that a node has, and whether no other object completes it;
-    ``pod_owner``: what the operator makes of pods, ``deployment`` or ``job``; "" if nobody says.
+    ``pod_owner``: what the operator makes of pods, ``deployment`` or ``job``; "" if no policy says.
     ``withdrawn``: defaults of other releases.
     ``references``: the objects that rules read as facts.
     ``children``: the objects that the operator makes of one.

@@ -61,19 +61,20 @@ class Memory:
 
     def __init__(self) -> None:
         self._library = ctypes.CDLL(None)
-        self._least = 0
+        self._least = self._kept = 0
         gc.collect()
         self.trim()  # what loading the rules has left behind
 
     def trim(self) -> None:
-        """Give memory back if the process has grown by :data:`FREED` bytes since, and as many are free; takes a few
-        milliseconds. What is free alone does not tell: what was given back counts as free, also after its next use.
+        """Give memory back if :data:`FREED` bytes more are free, or if the process has grown by as many while so many
+        are free; takes a few milliseconds. What was given back counts as free, also after its next use.
         """
         gc.collect(1)
-        if resident() > self._least + FREED and self._free() > FREED:
+        least = FREED if resident() > self._least + FREED else self._kept + FREED
+        if self._free() > least:
             self._library.malloc_trim(0)
-            self._least = resident()
-        self._least = min(self._least, resident())
+            self._least, self._kept = resident(), self._free()
+        self._least, self._kept = min(self._least, resident()), min(self._kept, self._free())
 
     def _free(self) -> int:
         try:
