@@ -158,6 +158,7 @@ def compare(asked: Question, ours: Reply, native: Reply) -> Any:
     """What is the same in both answers; or both of them; or nothing, where the gate's own rules had a say."""
     if asked.old and ours.accepted and not native.accepted and is_tolerated(ours.body):
         return None  # only the stamp tells what was filled in just now from what the user changed
+    replaced = {rule.code for rule in asked.known.policy.defaults}  # the gate tells what it has replaced
     gates = {*left_out(asked.known.policy), *KUBERNETES_CODES}
     refused_for = codes(ours.body.get("message", ""))
     if refused_for and refused_for <= gates:
@@ -172,7 +173,7 @@ def compare(asked: Question, ours: Reply, native: Reply) -> Any:
     warnings = [text for text in ours.warnings if "not refused, because this update" not in text]
     ours_warned = codes(" ".join(text for text in warnings if not text.startswith(UNSTAMPED)))
     native_warned = codes(" ".join(native.warnings))
-    same = content(ours.body) == content(native.body) and ours_warned - gates == native_warned
+    same = content(ours.body) == content(native.body) and ours_warned - gates - replaced == native_warned
     return "stored" if same else (content(ours.body), ours.warnings, content(native.body), native.warnings)
 
 

@@ -125,6 +125,7 @@ def test_a_scan_says_what_the_next_release_would_change_in_the_cluster(plane, ga
     report = json.loads(both.stdout)
     assert report["summary"] == {
         "judged": 2,
+        "relaxed": 0,
         "refused": 2,
         "warned": 1,
         "unjudged": 0,

@@ -8,6 +8,10 @@ from typing import Any, Final
 from tools.crds.openapi import Schema, reference
 
 _PREFIX: Final = "io.k8s."
+_OF_KUBERNETES: Final = tuple(
+    f"{_PREFIX}{part}." for part in ("api", "apimachinery", "apiextensions-apiserver", "kube-aggregator")
+)
+"""How names of its types begin: a definition of ``inference.networking.k8s.io`` has the same prefix."""
 _MAP_TYPE: Final = "x-kubernetes-map-type"
 _KEPT: Final = ("type", "format", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", _MAP_TYPE)
 _POLICIES: Final = "admissionregistration.k8s.io"
@@ -35,7 +39,7 @@ def builtin(document: Mapping[str, Schema]) -> dict[str, Schema]:
 def _kinds(name: str, schema: Schema) -> Iterator[str]:
     """The kinds that a type defines; only objects that are stored or sent alone, so no lists and options."""
     found = schema.get("x-kubernetes-group-version-kind", ())
-    if name.startswith(_PREFIX) and "metadata" in schema.get("properties", {}) and len(found) == 1:
+    if name.startswith(_OF_KUBERNETES) and "metadata" in schema.get("properties", {}) and len(found) == 1:
         group, version, kind = (found[0][key] for key in ("group", "version", "kind"))
         if not kind.endswith("List") and group != _POLICIES:
             yield "/".join(filter(None, (group, version, kind)))
