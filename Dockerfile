@@ -17,10 +17,12 @@ COPY requirements/run.txt requirements/build.txt requirements/unused.txt require
 RUN /opt/build/bin/pip --python /opt/modelgate/bin/python install --no-compile --require-hashes --only-binary :all: \
     -r requirements/run.txt \
  && /opt/build/bin/pip install --require-hashes --only-binary :all: -r requirements/build.txt
-# Without what is never imported: 120 of 200 MB. The kubernetes client has an asynchronous half and a class for each type.
+# Without what is never imported: 120 of 200 MB. The kubernetes client has an asynchronous half and a class for each type;
+# others bring their tests, and the names of months in 27 languages.
 RUN /opt/build/bin/pip --python /opt/modelgate/bin/python uninstall -q -y -r requirements/unused.txt \
  && cd /opt/modelgate/lib/python3*/site-packages \
- && rm -r kubernetes/aio \
+ && rm -r kubernetes/aio websocket/tests certifi/tests \
+ && find pendulum/locales -mindepth 1 -maxdepth 1 -type d ! -name 'en*' -exec rm -r {} + \
  && find kubernetes/client/api kubernetes/client/models -name '*.py' ! -name __init__.py -delete \
  && find . -name '*.py[ixd]' -delete
 # Everything that .dockerignore allows.
