@@ -27,11 +27,12 @@ RESULT = {
 
 @pytest.fixture(scope="module")
 def kserve(plane):
-    """Install KServe's definitions when called, and remove them at the end."""
+    """Install KServe's definitions when called, and remove them at the end. Other tests may have left them."""
     files = [str(each) for each in sorted(shared("neighbour-crds").glob("serving.kserve.io_*.yaml"))]
     routes = str(shared("neighbour-crds") / "gateway.networking.k8s.io_httproutes.yaml")
     plane.kubectl("apply", "--server-side", "-f", routes)
     flags = [flag for file in files for flag in ("-f", file)]
+    plane.kubectl("delete", *flags, "--ignore-not-found")
 
     def install():
         plane.kubectl("apply", "--server-side", *flags)
