@@ -106,27 +106,32 @@ def test_kinds_of_the_document_keep_what_decides_how_they_merge():
 
     keyed = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["protocol"]}
     port = {"type": "object", "properties": {"protocol": {"type": "string", "default": "TCP", "enum": ["TCP"]}}}
-    reference = {"allOf": [{"$ref": "#/components/schemas/io.k8s.Port"}], "default": {}}
+    reference = {"allOf": [{"$ref": "#/components/schemas/io.k8s.api.Port"}], "default": {}}
     ports = {"type": "array", "items": {**reference, "x-kubernetes-map-type": "granular"}, **keyed}
     whole = {"type": "object", "required": ["ports"], "properties": {"metadata": {"type": "object"}, "ports": ports}}
     document = {
-        "io.k8s.Whole": {"description": "text", **whole, **kind("Whole")},
-        "io.k8s.Core": {"type": "object", "properties": {"metadata": {}}, **kind("Core", "")},
-        "io.k8s.Port": port,
-        "io.k8s.WholeList": {**whole, **kind("WholeList")},
-        "io.k8s.Options": {"type": "object", **kind("Options")},
+        "io.k8s.api.Whole": {"description": "text", **whole, **kind("Whole")},
+        "io.k8s.api.Core": {"type": "object", "properties": {"metadata": {}}, **kind("Core", "")},
+        "io.k8s.api.Port": port,
+        "io.k8s.api.WholeList": {**whole, **kind("WholeList")},
+        "io.k8s.api.Options": {"type": "object", **kind("Options")},
+        "io.k8s.networking.inference.v1.Whole": {**whole, **kind("Whole", "inference.networking.k8s.io")},
         "com.example.Whole": {**whole, **kind("Whole", "example.com")},
     }
     assert builtin(document) == {
-        "kinds": {"apps/v1/Whole": "Whole", "v1/Core": "Core"},
+        "kinds": {"apps/v1/Whole": "api.Whole", "v1/Core": "api.Core"},
         "types": {
-            "Core": {"type": "object", "properties": {"metadata": {}}},
-            "Port": {"type": "object", "properties": {"protocol": {"type": "string", "default": "TCP"}}},
-            "Whole": {
+            "api.Core": {"type": "object", "properties": {"metadata": {}}},
+            "api.Port": {"type": "object", "properties": {"protocol": {"type": "string", "default": "TCP"}}},
+            "api.Whole": {
                 "type": "object",
                 "properties": {
                     "metadata": {"type": "object"},
-                    "ports": {"type": "array", "items": {"$ref": "Port", "x-kubernetes-map-type": "granular"}, **keyed},
+                    "ports": {
+                        "type": "array",
+                        "items": {"$ref": "api.Port", "x-kubernetes-map-type": "granular"},
+                        **keyed,
+                    },
                 },
             },
         },
