@@ -221,6 +221,17 @@ def called(configuration: Object) -> set[tuple[str, str]]:
     return {(str(each.get("namespace")), str(each.get("name"))) for each in services if each}
 
 
+def condition_of(obj: Object, kind: str, status: str) -> Object | None:
+    """The condition of a kind of an object, if it has this status."""
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    return next((one for one in conditions if (one["type"], one["status"]) == (kind, status)), None)
+
+
+def refusal_of(deployment: Object) -> Object | None:
+    """The condition that the API server refuses the pods of a Deployment."""
+    return condition_of(deployment, "ReplicaFailure", "True")
+
+
 def is_ours(obj: Object) -> bool:
     """Whether an object has the labels of the chart."""
     return _label(obj, NAME) == "modelgate" and bool(_label(obj, INSTANCE))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from webhook.cli.doctor.finding import finding
-from webhook.cli.doctor.snapshot import Installation, Object, named
+from webhook.cli.doctor.snapshot import Installation, Object, condition_of, named, refusal_of
 from webhook.library import Finding
 
 _DIGEST: Final = re.compile(r'^modelgate_catalog_info\{digest="([^"]+)"[^}]*\} 1', re.MULTILINE)
@@ -71,7 +71,7 @@ def _ready(found: Installation) -> Iterator[Finding]:
     elif _is_stuck(found.gate):
         what = f"its new pods do not become ready: {_why(unready, found, 'gate')}"
         yield finding("rollout-stuck", about, what, _rollout("undo", found.gate))
-    elif _rolls(found.gate) and not found.gate["spec"].get("paused") and not _is_refused(found.gate):
+    elif _rolls(found.gate) and not found.gate["spec"].get("paused") and refusal_of(found.gate) is None:
         what = f"{_new(found.gate)} of {wanted} pods are of the newest template and ready"
         yield finding("rollout", about, what, _rollout("status", found.gate))
     else:
@@ -112,17 +112,7 @@ def _rollout(verb: str, deployment: Object) -> str:
 
 def _is_stuck(deployment: Object) -> bool:
     """Whether an upgrade has made no progress for as long as the Deployment allows."""
-    return _has_condition(deployment, "Progressing", "False") and not _is_refused(deployment)
-
-
-def _is_refused(deployment: Object) -> bool:
-    """Whether the API server refuses its pods, which is a finding of its own."""
-    return _has_condition(deployment, "ReplicaFailure", "True")
-
-
-def _has_condition(deployment: Object, kind: str, status: str) -> bool:
-    conditions = (deployment.get("status") or {}).get("conditions") or []
-    return any((condition["type"], condition["status"]) == (kind, status) for condition in conditions)
+    return condition_of(deployment, "Progressing", "False") is not None and refusal_of(deployment) is None
 
 
 def _rolls(deployment: Object) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 
 from webhook.cli.doctor.checks.state import patch
 from webhook.cli.doctor.finding import finding
-from webhook.cli.doctor.snapshot import WEBHOOKS, Installation, Object, is_ours, named, selects
+from webhook.cli.doctor.snapshot import WEBHOOKS, Installation, Object, is_ours, named, refusal_of, selects
 from webhook.library import Finding
 
 _PENDING: Final = "pending-"
@@ -94,9 +94,8 @@ def _dead(configuration: Object, place: int, webhook: Object, installation: Inst
 def _refused(installation: Installation) -> Iterator[Finding]:
     """Pods that the API server does not let be made: a quota is used up, an account is missing."""
     for deployment in filter(None, (installation.gate, installation.reconciler)):
-        for condition in (deployment.get("status") or {}).get("conditions") or ():
-            if condition["type"] == "ReplicaFailure" and condition["status"] == "True":
-                yield finding("pods-refused", named(deployment), str(condition.get("message") or "no pod can be made"))
+        if (refusal := refusal_of(deployment)) is not None:
+            yield finding("pods-refused", named(deployment), str(refusal.get("message") or "no pod can be made"))
 
 
 def is_over_pods(webhook: Object, namespace: str) -> bool:
