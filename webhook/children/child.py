@@ -206,6 +206,14 @@ def children_of(
             yield Failure(rule, str(error))
 
 
+def are_none(rules: Sequence[ChildRule], scope: PolicyScope) -> bool:
+    """Whether it is certain that nothing is made of an object: for most, no description need be filled in."""
+    try:
+        return not any(True for rule in rules for _ in rule.frames(scope))
+    except (CelError, TooManyError):
+        return False
+
+
 def _at(value: Any, path: Place) -> Any:
     for key in path:
         value = _below(value, key)
