@@ -207,7 +207,11 @@ def children_of(
 
 
 def are_none(rules: Sequence[ChildRule], scope: PolicyScope) -> bool:
-    """Whether it is certain that nothing is made of an object: for most, no description need be filled in."""
+    """Whether it is certain that nothing is made of an object. It is asked where each child has a condition of its own;
+    of other kinds something is made nearly always.
+    """
+    if any(rule.when is None or rule.each is not None for rule in rules):
+        return False
     try:
         return not any(True for rule in rules for _ in rule.frames(scope))
     except (CelError, TooManyError):
