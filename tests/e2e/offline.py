@@ -293,10 +293,10 @@ def _compared(causes: Sequence[Cause], reply: Reply) -> tuple[list[tuple[str, st
     stage = {_of_api_server(each, nameless) for each in schema}
     left_out = {each for each in theirs if NOT_RUN in each[1]}
     long, short = theirs - stage - left_out, stage - theirs
-    for text in sorted(filter(_is_shortened, long)):
-        shorter = next((each for each in sorted(short) if _says_less(each, text)), None)
+    for said_in_full in sorted(filter(_is_shortened, long)):
+        shorter = next((each for each in sorted(short) if _says_less(each, said_in_full)), None)
         if shorter is not None:
-            long.remove(text)
+            long.remove(said_in_full)
             short.remove(shorter)
     return sorted(long), [] if left_out else sorted(short)
 
