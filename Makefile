@@ -32,9 +32,9 @@ test: $(KEPT)  ## run all tests; with MODELGATE_E2E=require also those on a real
 	wait $$node; nodes=$$?; cat build/node.log; exit $$((units || nodes))
 	$(PY) -m pytest $(PLANES)
 
-# Modules side by side in two processes, each with a plane of its own. What needs the node, of which there is one, mostly
-# waits: it runs beside the unit tests, which step aside.
-PLANES := tests/e2e -m "not long and not node" -n 2 --dist loadfile --durations=15
+# Modules side by side in three processes, each with a plane of its own: a module waits most of its time. What needs the
+# node, of which there is one, mostly waits, too: it runs beside the unit tests, which step aside.
+PLANES := tests/e2e -m "not long and not node" -n 3 --dist loadfile --no-loadscope-reorder --durations=15
 NODE := tests/e2e -m "node and not long" --durations=15
 
 # Left out of `make check`: clusters, tests that start whole servers and processes, and what `make conformance` runs.
