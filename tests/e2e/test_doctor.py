@@ -35,7 +35,8 @@ TOGETHER = {
         *("operations", "second webhook", "policies over pods", "flag", "flag of the other program", "memory", "root"),
         *("budget of nothing", "webhook without a pod", "administrator"),
     ),
-    "by helm": ("interrupted upgrade", "template", "secrets", "no liveness probe", "reference without a right"),
+    "by helm": ("interrupted upgrade", "template", "secrets", "no liveness probe"),
+    "by values": ("reference without a right",),
     "stuck": ("broken image", "objectSelector", "condition"),
     "deleted": ("gate deleted",),
 }
