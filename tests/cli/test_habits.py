@@ -99,9 +99,7 @@ def test_arguments_may_stand_between_options_in_every_command(tmp_path: Path, ca
     assert "inferencepool" in between
 
 
-def test_what_stands_after_two_dashes_is_no_option(
-    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_two_dashes_all_are_arguments(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("-b.yaml").write_text(GOOD)
     assert main(["check", "--strict", "--color=never", "--", "-b.yaml"]) == 0

@@ -156,11 +156,11 @@ def dispatcher(overloads: Sequence[Overload]) -> Callable[..., Any]:
 
 def _by_class(overloads: Sequence[Overload]) -> Mapping[type, Callable[[Any], Any]]:
     """What the first overload that accepts a single value of a class does, as long as classes tell which it is."""
-    found = dict[type, Callable[[Any], Any]]()
+    by_class = dict[type, Callable[[Any], Any]]()
     for overload in overloads:
         if len(overload.args) == 1:
             expected = _CLASSES.get(overload.args[0].kind)
             if expected is None:
                 break
-            found.setdefault(expected, overload.raw or overload.impl)
-    return found
+            by_class.setdefault(expected, overload.raw or overload.impl)
+    return by_class

@@ -187,9 +187,9 @@ def described(
     owner = Kind(review.kind.gvk.group, review.kind.gvk.kind)
     made, namespace = list[children.Child](), namespace_of(scope.object)
     with suppress(BudgetExceeded):  # what costs too much is left out, too: a judgement says so
-        for each in children.children_of(rules, scope, owner):
-            if isinstance(each, children.Child):
-                made.append(each.of(children.placed(each.object, namespace)))
+        for child in children.children_of(rules, scope, owner):
+            if isinstance(child, children.Child):
+                made.append(child.of(children.placed(child.object, namespace)))
     return made
 
 

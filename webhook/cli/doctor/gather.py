@@ -89,7 +89,7 @@ class Live(Reader):
             served = find(self, kind)
         except ApiError:
             return ""
-        return served and served.plural
+        return None if served is None else served.plural
 
 
 def from_cluster(client: Any, catalog: Catalog, namespace: str | None, *, read_only: bool) -> Snapshot:
@@ -105,11 +105,9 @@ def from_cluster(client: Any, catalog: Catalog, namespace: str | None, *, read_o
     for space in sorted(spaces & {namespace} if namespace else spaces):
         for root, plural, kind in _INSIDE:
             objects += _listed(live, f"{root}/namespaces/{space}", plural, kind, unread=unread)
-        own = [gate for gate in gates if gate["metadata"]["namespace"] == space]
-        maps = [f"{gate['metadata']['name']}-webhooks" for gate in own] + [
-            each for gate in own for each in policy_maps(gate)
-        ]
-        objects += _got(live, f"/api/v1/namespaces/{space}/configmaps", maps, unread)
+        for gate in (gate for gate in gates if gate["metadata"]["namespace"] == space):
+            maps = [f"{gate['metadata']['name']}-webhooks", *policy_maps(gate)]
+            objects += _got(live, f"/api/v1/namespaces/{space}/configmaps", maps, unread)
         if not read_only:
             objects += _got(live, f"/api/v1/namespaces/{space}/secrets", sorted(_secrets(gates, space)), unread)
     recorded = set() if read_only else spaces | _left_spaces(objects)

@@ -217,8 +217,8 @@ def upgrade(release: str, namespace: str, *values: str) -> str:
 
 def policy_maps(gate: Object) -> list[str]:
     """The names of the ConfigMaps with the users' admission policies, which a gate mounts."""
-    volumes = [each for each in gate["spec"]["template"]["spec"].get("volumes") or () if each["name"] == "policies"]
-    sources = [source for each in volumes for source in (each.get("projected") or {}).get("sources") or ()]
+    volumes = {volume["name"]: volume for volume in gate["spec"]["template"]["spec"].get("volumes") or ()}
+    sources = (volumes.get("policies", {}).get("projected") or {}).get("sources") or ()
     return [source["configMap"]["name"] for source in sources if "configMap" in source]
 
 

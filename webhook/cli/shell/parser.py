@@ -56,10 +56,10 @@ def nearest(word: str, known: list[str]) -> str:
     return f"; did you mean {' or '.join(lower[each] for each in found)}?" if found else ""
 
 
-def of_name(word: str | None, known: Iterable[KnownKind]) -> list[KnownKind]:
+def of_name(word: str | None, kinds: Iterable[KnownKind]) -> list[KnownKind]:
     """The kinds of a name as kubectl takes it: kind or resource, alone or with the group; all without a name."""
     wanted = (word or "").lower()
-    return [each for each in known if not word or wanted in _names(each.gvk.kind.lower(), each.plural, each.gvk.group)]
+    return [kind for kind in kinds if not word or wanted in _names(kind.gvk.kind.lower(), kind.plural, kind.gvk.group)]
 
 
 def _names(kind: str, plural: str, group: str) -> tuple[str, ...]:

@@ -39,8 +39,8 @@ def referrals(installation: Installation, catalog: Catalog) -> Iterator[Referral
     covered = installation.groups()
     for gvk, known in catalog.kinds.items():
         if gvk.group in covered or known.api not in built_in():
-            for each in known.policy.references:
-                yield _referral(f"facts.{each.name} of {gvk.kind}", each)
+            for reference in known.policy.references:
+                yield _referral(f"facts.{reference.name} of {gvk.kind}", reference)
     yield from _of_policies(installation)
 
 
@@ -68,6 +68,6 @@ def _documents(installation: Installation) -> list[Document]:
     if there.policies:
         return list(there.policies)
     maps = (there.find("ConfigMap", name, installation.namespace) for name in policy_maps(installation.gate))
-    files = (file for each in maps for file in ((each or {}).get("data") or {}).items())
-    found = (document for name, text in files for document in scan_text(str(text), name).documents)
-    return [each for each in found if isinstance(each.value, dict)]
+    files = (file for mounted in maps for file in ((mounted or {}).get("data") or {}).items())
+    documents = (document for name, text in files for document in scan_text(str(text), name).documents)
+    return [document for document in documents if isinstance(document.value, dict)]

@@ -134,11 +134,11 @@ def _of_surroundings() -> Iterator[_Right]:
         yield _Right(kind.group, _plural(kind), "list" if kind in LISTED else "get")
 
 
-def _of_references(found: Installation, catalog: Catalog) -> Iterator[tuple[str, _Right]]:
+def _of_references(installation: Installation, catalog: Catalog) -> Iterator[tuple[str, _Right]]:
     """What the references of users' rules read, each with its name. Of a kind that is not served, no right is asked."""
     plurals = {Kind(gvk.group, gvk.kind): known.plural for gvk, known in catalog.kinds.items()}
-    for name, kind, verb in references.referrals(found, catalog):
-        if plural := plurals.get(kind) or references.resource(found, kind):
+    for name, kind, verb in references.referrals(installation, catalog):
+        if plural := plurals.get(kind) or references.resource(installation, kind):
             yield name, _Right(kind.group, plural, verb)
 
 
