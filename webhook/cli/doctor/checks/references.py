@@ -31,7 +31,8 @@ def check(installation: Installation) -> Iterator[Finding]:
     for referral in _of_policies(installation):
         if resource(installation, referral.kind) is None:
             kind = ".".join(filter(None, reversed(referral.kind)))
-            yield finding("definition-missing", referral.name, f"it reads {kind}, which this cluster does not serve")
+            what = f"it reads {kind}, which this cluster does not serve: correct the reference, or install the kind"
+            yield finding("definition-missing", referral.name, what)
 
 
 def referrals(installation: Installation, catalog: Catalog) -> Iterator[Referral]:
