@@ -27,11 +27,4 @@ if TYPE_CHECKING:
     from webhook.admission.status import WARNING_LENGTH
 
 if not TYPE_CHECKING:
-    __getattr__ = later(
-        __name__,
-        {
-            "decision": "Cause Decision Default GroupVersionKind Muted Refusal Request Warn group_version labels",
-            "plain": "cut_end escaped one_line",
-            "status": "WARNING_LENGTH",
-        },
-    )
+    __getattr__ = later(__name__)
