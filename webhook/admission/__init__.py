@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Request,
         Warn,
         group_version,
+        kind_of,
         labels,
     )
     from webhook.admission.plain import cut_end, escaped, one_line

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         child_errors,
         defined_errors,
         judges_pods,
-        kind_of,
         placed,
         pod_errors,
         pod_warnings,

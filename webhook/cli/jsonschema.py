@@ -73,7 +73,7 @@ def json_schema(kinds: Iterable[SchemaSource], profile: Profile) -> dict[str, An
 
 def _is(gvk: GroupVersionKind) -> Schema:
     """The schema of objects of a kind."""
-    head = {"apiVersion": {"const": f"{gvk.group}/{gvk.version}"}, "kind": {"const": gvk.kind}}
+    head = {"apiVersion": {"const": gvk.api_version}, "kind": {"const": gvk.kind}}
     return {"required": ["apiVersion", "kind"], "properties": head}
 
 

@@ -94,8 +94,7 @@ class Attributes:
 def _renamed(obj: dict[str, Any] | None, kind: GroupVersionKind) -> dict[str, Any] | None:
     if obj is None:
         return None
-    version = f"{kind.group}/{kind.version}" if kind.group else kind.version
-    return {**obj, "apiVersion": version, "kind": kind.kind}
+    return {**obj, "apiVersion": kind.api_version, "kind": kind.kind}
 
 
 _CLUSTER_KINDS = {

@@ -23,9 +23,6 @@ _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _CLEAR: Final = "\033[H\033[2J\033[3J"
 """Of a terminal: the top left, without what is on the screen and above it."""
 
-Stamps = dict[str, tuple[int, int]]
-"""By file: when it was written, and its size."""
-
 
 def watched(options: argparse.Namespace, check: Callable[[argparse.Namespace], int]) -> NoReturn:
     """Check now, and after each change of a file that the options name.

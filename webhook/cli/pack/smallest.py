@@ -43,11 +43,7 @@ def smallest_object(kind: KnownKind) -> dict[str, Any]:
         DocumentError: as :func:`smallest_values`.
     """
     schema = kind.schema
-    head = {
-        "apiVersion": f"{kind.gvk.group}/{kind.gvk.version}",
-        "kind": kind.gvk.kind,
-        "metadata": {"name": "case"},
-    }
+    head = {"apiVersion": kind.gvk.api_version, "kind": kind.gvk.kind, "metadata": {"name": "case"}}
     best, left = smallest_values(schema.raw, kind.gvk.kind), _TRIALS
 
     def faults(body: dict[str, Any]) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from webhook.admission import Cause, GroupVersionKind, group_version
+from webhook.admission import Cause, GroupVersionKind, kind_of
 from webhook.admission.errors import CatalogError, Problem
 from webhook.manifests import folders
 from webhook.manifests.documents import Document
@@ -19,7 +19,7 @@ DEFINITION: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResour
 
 def is_definition(value: Mapping[str, Any]) -> bool:
     """Whether an object is a CustomResourceDefinition of apiextensions.k8s.io/v1."""
-    return GroupVersionKind(*group_version(value["apiVersion"]), value["kind"]) == DEFINITION
+    return kind_of(value) == DEFINITION
 
 
 @dataclass(frozen=True, slots=True)
