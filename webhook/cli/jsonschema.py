@@ -17,8 +17,6 @@ from webhook.cel.syntax import Call, Const, Expr, Ident, ListExpr, Select
 from webhook.cli.rule import in_general
 from webhook.policy import Path, Policy, Profile, ValidationRule
 
-__all__ = ["SchemaSource", "json_schema"]
-
 Schema = Mapping[str, Any]
 
 _DIALECT: Final = "http://json-schema.org/draft-07/schema#"

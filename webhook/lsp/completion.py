@@ -17,8 +17,6 @@ from webhook.lsp.workspace import Workspace
 from webhook.manifests.documents import Document
 from webhook.policy import node_at
 
-__all__ = ["completions"]
-
 _TOP: Final = ("apiVersion", "kind", "metadata", "spec")
 _METADATA: Final[Mapping[str, Any]] = {
     "type": "object",

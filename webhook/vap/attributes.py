@@ -38,7 +38,9 @@ def resource_of(request: Request) -> GroupVersionResource:
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """One request. If the object is a namespace, ``namespace`` is its name."""
+    """One request. If the object is a namespace, ``namespace`` is its name. ``user`` is the ``userInfo`` of the review,
+    ``options`` those of the operation, such as CreateOptions.
+    """
 
     kind: GroupVersionKind
     resource: GroupVersionResource

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from typing import Any, Final
 
 import orjson
 
+from webhook.admission import patch
 from webhook.admission.errors import DocumentError, Problem
 from webhook.catalog import KnownKind
 from webhook.ground.fieldpath import field_path
-
-__all__ = ["smallest_object", "smallest_values"]
 
 _ROOM: Final = 100_000
 """Characters of the smallest object as JSON: it is an example for people to read."""
@@ -142,9 +140,5 @@ def _nodes(value: Any, node: Node, at: Keys) -> Iterator[tuple[Keys, Node, Any]]
 
 
 def _with(body: dict[str, Any], keys: Keys, value: Any) -> dict[str, Any]:
-    changed = deepcopy(body)
-    node: Any = changed
-    for key in keys[:-1]:
-        node = node[key]
-    node[keys[-1]] = value
+    changed: dict[str, Any] = patch.apply(body, [{"op": "replace", "path": patch.pointer(*keys), "value": value}])
     return changed

@@ -67,8 +67,7 @@ def read_definitions(paths: Iterable[Path | Contents]) -> list[Document]:
             problems.append(Problem(str(path), "", "no CustomResourceDefinition found"))
         for document in definitions:
             causes = Definitions.among([document]).refused.get(id(document), ())
-            where = f"{document.source}:{document.line}"
-            problems += [Problem(where, cause.field, cause.message) for cause in causes]
+            problems += [Problem(document.where, cause.field, cause.message) for cause in causes]
         found += definitions
     if problems:
         raise CatalogError(problems)
