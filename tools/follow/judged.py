@@ -65,6 +65,6 @@ def findings(objects: Sequence[Document], catalog: Catalog, definitions: Iterabl
             continue
         others = [each for each in cluster if each is not value]
         result = run(Case(name="", object=value, others=others, expect=Expectation()), known, catalog).validation
-        name = f"{document.where}: {value['kind']} {value['metadata'].get('name', '')}"
+        name = f"{document.source}:{document.line}: {value['kind']} {value['metadata'].get('name', '')}"
         yield from (f"{name}: refused: {each}" for each in result.causes)
         yield from (f"{name}: warning: {each}" for each in result.warnings)
