@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from webhook import catalog
-from webhook.admission import GroupVersionKind
+from webhook.admission import GroupVersionKind, kind_of
 from webhook.children import (
     child_errors,
     judges_pods,
-    kind_of,
     placed,
     pod_errors,
     pod_warnings,

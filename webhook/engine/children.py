@@ -14,7 +14,7 @@ from itertools import islice, takewhile
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from webhook import children  # what judges a child is loaded for the first one
-from webhook.admission import WARNING_LENGTH, Request
+from webhook.admission import WARNING_LENGTH, Request, kind_of
 from webhook.catalog import Catalog
 from webhook.cel import BudgetExceeded, CelError
 from webhook.cluster import ClusterView, Kind, NotedView, Notes
@@ -317,7 +317,7 @@ class _Judge:
     def _of(self, child: children.Child, made: dict[str, Any]) -> Iterator[ChildFault]:
         """The faults of a child: of the object, and then those that only its pods have."""
         rule, catalog, budget = child.rule, self._review.catalog, self._review.budget
-        if not children.is_builtin(children.kind_of(made)):
+        if not children.is_builtin(kind_of(made)):
             yield from self._faults(child, made, lambda one: by_definition(one, catalog, budget), rule.becomes)
             yield from self._faults(child, made, lambda one: children.template_errors(one, budget), rule.becomes)
             return
@@ -390,7 +390,7 @@ class _Judge:
 
 def by_definition(made: dict[str, Any], catalog: Catalog, budget: Budget) -> Iterable[FieldError]:
     """What the definition of a child's kind says; without one, nothing is known of the child."""
-    known = catalog.defined(children.kind_of(made))
+    known = catalog.defined(kind_of(made))
     return () if known is None else children.defined_errors(made, known.schema, budget, namespaced=known.namespaced)
 
 

@@ -53,8 +53,7 @@ class PolicySet:
         found = list(self.foreign)
         for kind, name in self.policies.unbound:
             origin = origins[kind, name]
-            where = f"{origin.source}:{origin.line}"
-            found.append(Problem(where, "", f"{kind} {name} has no binding: it never applies"))
+            found.append(Problem(origin.where, "", f"{kind} {name} has no binding: it never applies"))
         for name, warning in self.policies.warnings(_kinds_in(catalog), _schemas_of(catalog)):
             origin = origins["ValidatingAdmissionPolicy", name]
             where = f"{origin.source}:{origin.line_at(warning.field)}"
@@ -102,9 +101,7 @@ def _foreign(documents: Iterable[Document]) -> Iterator[Problem]:
         group = group_version(api)[0]
         if group.endswith(_FOREIGN_GROUPS) or (group == _WEBHOOKS and kind.endswith("WebhookConfiguration")):
             title = f"{api} {kind} {each.value['metadata']['name']}"
-            yield Problem(
-                f"{each.source}:{each.line}", "", f"{title} is not evaluated: Modelgate does not run this kind"
-            )
+            yield Problem(each.where, "", f"{title} is not evaluated: Modelgate does not run this kind")
 
 
 def _nameless(documents: Iterable[Document]) -> Iterator[Problem]:
@@ -113,7 +110,7 @@ def _nameless(documents: Iterable[Document]) -> Iterator[Problem]:
         names = [metadata.get("name"), metadata.get("namespace", "")] if isinstance(metadata, dict) else [None]
         if not names[0] or not all(isinstance(name, str) for name in names):
             title = f"{each.value.get('kind')} without a name; set metadata.name"
-            yield Problem(f"{each.source}:{each.line}", "metadata.name", title)
+            yield Problem(each.where, "metadata.name", title)
 
 
 def _kinds_in(catalog: Catalog) -> Any:
