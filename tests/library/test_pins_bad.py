@@ -65,7 +65,7 @@ def test_a_text_names_a_release(text: str) -> None:
         ({"tag": {"a": 1}}, "a map does not name a release"),
     ],
 )
-def test_what_is_no_text_does_not_name_a_release(written: object, why: str) -> None:
+def test_other_types_do_not_name_a_release(written: object, why: str) -> None:
     assert release_of(written) == ("", why)
 
 

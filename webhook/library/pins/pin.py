@@ -14,8 +14,8 @@ from webhook.policy.ranges import version
 
 _DIGEST: Final = re.compile(r"@?sha(?:256|512):[0-9a-fA-F]*$")
 _VARIABLE: Final = re.compile(r"\$\{|\$\(|\$[A-Z_]|\{\{|<%|\bvar\.|\blocal\.")
-_TAG: Final = re.compile(r"(?:refs/tags/)?v?(\d+\.\d+\.\d+(?:-rc\.?\d+)?)(?:\+[0-9A-Za-z.-]+)?", re.ASCII)
-_RANGE: Final = re.compile(r"v?\d+(?:\.(?:\d+|[xX*]))?(?:\.[xX*])?|[xX]|.*(?:[<>~^|,*]|\.[xX]\b| - |!=).*", re.ASCII)
+_TAG: Final = re.compile(r"(?a)(?:refs/tags/)?v?(\d+\.\d+\.\d+(?:-rc\.?\d+)?)(?:\+[0-9A-Za-z.-]+)?")
+_RANGE: Final = re.compile(r"(?a)v?\d+(?:\.(?:\d+|[xX*]))?(?:\.[xX*])?|[xX]|.*(?:[<>~^|,*]|\.[xX]\b| - |!=).*")
 _SHOWN: Final = 60
 
 
