@@ -50,7 +50,7 @@ compile_source = releases.compiled_source
 compiled: dict[bytes, Policy] = {}
 
 
-def compile_once(known: KnownKind, source: PolicySource) -> Policy:
+def compile_once(known: KnownKind, source: PolicySource, *, on_demand: bool = False) -> Policy:  # noqa: ARG001 - for all
     """Compile a policy once per process for equal texts, definitions and ranges that hold: many tests load the shipped
     ones again, under another release or from another folder. A policy is immutable, and one with problems is not kept.
     """

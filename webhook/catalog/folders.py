@@ -325,6 +325,7 @@ def _of_other_releases(known: KnownKind, source: PolicySource) -> Iterator[Probl
         other, _ = released(known, in_force)
         try:
             if other is not None:
-                compiled(replace(with_all_fields(other) if is_otherwise_shaped(other) else other, sources=sources))
+                shape = with_all_fields(other) if is_otherwise_shaped(other) else other
+                compiled(replace(shape, sources=sources), on_demand=True)  # only to see what is wrong
         except CatalogError as error:
             yield from (replace(each, message=f"under {in_force}: {each.message}") for each in error.problems)

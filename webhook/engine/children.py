@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property, lru_cache
 from itertools import islice, takewhile
@@ -184,9 +185,12 @@ def described(
     scope = review.scope(_with_name(review.kind.seen(review.kind.schema.decode(review.obj).object)), None)
     rules = tuple(rule for rule in review.kind.policy.children if assumed or not rule.assumed)
     owner = Kind(review.kind.gvk.group, review.kind.gvk.kind)
-    made = (each for each in children.children_of(rules, scope, owner) if isinstance(each, children.Child))
-    namespace = namespace_of(scope.object)
-    return [each.of(children.placed(each.object, namespace)) for each in made]
+    made, namespace = list[children.Child](), namespace_of(scope.object)
+    with suppress(BudgetExceeded):  # what costs too much is left out, too: a judgement says so
+        for child in children.children_of(rules, scope, owner):
+            if isinstance(child, children.Child):
+                made.append(child.of(children.placed(child.object, namespace)))
+    return made
 
 
 def _first(faults: Iterable[ChildFault]) -> Iterable[ChildFault]:

@@ -17,6 +17,7 @@ from webhook.engine.references import references_of
 from webhook.manifests import folders
 from webhook.manifests.documents import Document
 from webhook.manifests.files import Contents
+from webhook.policy import Reference
 from webhook.vap import GroupVersionResource, NativePolicies, is_native, published
 
 _FOREIGN_GROUPS: Final = ("kyverno.io", "gatekeeper.sh", "kubewarden.io")
@@ -81,6 +82,17 @@ def load(folder: Path | Contents) -> PolicySet:
     digest = hashlib.sha256(json.dumps([each.value for each in documents], sort_keys=True).encode()).hexdigest()[:16]
     values = tuple(each.value for each in others)
     return PolicySet(policies, values, tuple(native), digest, tuple(_foreign(others)))
+
+
+def annotated(documents: Iterable[Document]) -> Iterator[tuple[str, Reference]]:
+    """The references of policies, each with the name of its policy; none of a policy that is refused for them."""
+    for document in filter(is_native, documents):
+        try:
+            references = references_of(document)
+        except CatalogError:
+            continue
+        for reference in references.listed if references else ():
+            yield str(document.value["metadata"].get("name")), reference
 
 
 def _foreign(documents: Iterable[Document]) -> Iterator[Problem]:
