@@ -125,6 +125,7 @@ def test_where_nothing_says_which_release_runs_ranges_hold_of_the_one_that_the_r
     (folder / "example" / "pack.yaml").write_text(described)
     silent = loaded_with(folder)
     assert (rules(silent), silent.releases()["example"].name) == (BY_RELEASE["1.1.0"], "1.0.0")
+    assert str(silent.releases()["example"]).endswith(" 1.0.0 with the rules of 1.1.0")
     named = loaded_with(folder, "1.0.0")
     installed, _ = with_installed(silent, [FIRST])
     for found in (named, installed):

@@ -94,6 +94,12 @@ PLANTED = {
         "code: AC109",
         "AC109: use another number: after the let",
     ),
+    "a number of a rule that is gone": (
+        "pack.yaml",
+        "groups: [",
+        "retired: [AC201], groups: [",
+        "AC201: use another number: a rule that is",
+    ),
     "a rule that fails for 0": (
         "widget.yaml",
         "rule: self <= object.spec.most",

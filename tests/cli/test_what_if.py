@@ -11,6 +11,8 @@ import yaml
 from tests.cli.what_if import DOWN, HEAD, MODEL, SHARED, UP, Capture, codes, findings, report, run
 from tests.files import written
 from tests.shared import ROOT
+from webhook.cli.input.change import WhatIf
+from webhook.library.rulings import JudgedAs
 
 
 @pytest.mark.usefixtures("model_tree")
@@ -102,6 +104,19 @@ def test_the_same_release_changes_nothing(capsys: Capture) -> None:
     assert run(capsys, "check", ".", "--what-if", DOWN) == (0, said, "")
     said = "### what if profile standard, as now: nothing changes (3 objects judged twice)\n"
     assert run(capsys, "check", ".", "--what-if", "profile=standard", "-o", "markdown") == (0, said, "")
+
+
+def test_a_release_that_several_files_pin_is_said_once() -> None:
+    newer = [JudgedAs("llmkube", "LLMKube 0.9.19", "pin", (place,)) for place in ("a.yaml:6", "b.yaml:6")]
+    older, set_ = (
+        JudgedAs("llmkube", "LLMKube 0.9.5", "pin", ("c.yaml:6",)),
+        JudgedAs("llmkube", newer[0].release, "setting"),
+    )
+    change = WhatIf.of(["release=llmkube=0.9.19"])
+    assert [*change.texts([(each, set_) for each in (*newer, older)], "standard")] == [
+        "LLMKube 0.9.5 (c.yaml:6) → LLMKube 0.9.19",
+        "LLMKube 0.9.19, as now",
+    ]
 
 
 def test_a_stricter_profile_refuses_what_was_warned_and_resolves_nothing(model_tree: Path, capsys: Capture) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import importlib
 import traceback
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from tests.conformance import objects, pods
 from tests.conformance.children import children_cases, is_children
 from tests.conformance.fit_ops import fit_cases, is_fit
 from tests.conformance.scheduler_ops import is_scheduler, scheduler_cases
-from tests.conformance.tables import read
+from tests.conformance.tables import is_table, read
 from tests.conformance.upstream import upstream_cases
 from tests.conformance.upstream_llmkube import is_llmkube, llmkube_cases
 
@@ -58,12 +59,41 @@ def load_skips() -> Mapping[str, str]:
     return yaml.safe_load(HERE.joinpath("skips.yaml").read_text()) or {}
 
 
+class Unreadable(Exception):
+    """A file whose cases cannot be read; the text names it, and says why."""
+
+
 def read_cases(path: Path) -> list[dict[str, Any]]:
-    document = read(path, _special)
+    """The cases of a table.
+
+    Raises:
+        Unreadable: it is not JSON, or not of one of the forms of tables.
+    """
+    cases: list[dict[str, Any]] = []
+    try:
+        document = read(path, _special)
+    except OSError as error:
+        raise Unreadable(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (ValueError, TypeError, EOFError, zlib.error, RecursionError) as error:
+        raise Unreadable(f"{path}: not JSON: {error}") from None
+    if not is_table(document):
+        raise Unreadable(f"{path}: not a table: it has neither cases nor groups of cases")
+    try:
+        for case in _cases(document, path):
+            name, op = case["id"], case["op"]
+            cases.append({**case, "id": str(name), "op": str(op)})
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        what = f"lacks {error}" if isinstance(error, KeyError) else f"is not of the form of this table: {error}"
+        place = f"the case after {cases[-1]['id']}" if cases else "a case"
+        raise Unreadable(f"{path}: {place} {what}") from None
+    return cases
+
+
+def _cases(document: Any, path: Path) -> Iterable[dict[str, Any]]:
     if is_children(document):
-        return list(children_cases(document, path))
+        return children_cases(document, path)
     if is_llmkube(document):
-        return list(llmkube_cases(document))
+        return llmkube_cases(document)
     if document.get("format") == pods.FORMAT:
         return pods.pods_cases(document)
     if document.get("format") == objects.FORMAT:

@@ -40,12 +40,11 @@ def read(path: Path, object_hook: Callable[[dict[str, Any]], Any] | None = None)
     return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data, object_hook=object_hook)
 
 
-def is_table(path: Path) -> bool:
-    """Whether a file is a table: it has cases, or groups of them, or is a list of cases."""
-    document: Any = read(path)
+def is_table(document: Any) -> bool:
+    """Whether a document is a table: it has cases, or groups of them, or is a list of cases."""
     if isinstance(document, list):
         return bool(document) and all(isinstance(each, dict) and "id" in each for each in document)
-    return "cases" in document or "groups" in document
+    return isinstance(document, dict) and ("cases" in document or "groups" in document)
 
 
 def write(path: Path, document: Document) -> bool:

@@ -138,6 +138,48 @@ def test_a_scan_says_what_the_next_release_would_change_in_the_cluster(plane, ga
     assert (nothing.returncode, "nothing changes" in nothing.stdout) == (0, True)
 
 
+def differing(report):
+    """What a report says of each object, without places: they are of a cluster, or of a file."""
+    if report["kind"] != "WhatIfReport":
+        return {
+            each["name"]: (each["verdict"], sorted(f["code"] for f in each["findings"])) for each in report["objects"]
+        }
+    lists = ("new", "resolved", "unjudged", "otherDefaults", "otherChildren")
+    return {
+        each["name"]: (each["before"], each["after"], *(len(each[name]) for name in lists))
+        for each in report["objects"]
+    }
+
+
+def test_a_cluster_and_its_objects_in_a_file_are_judged_alike(plane, gate, kubectl):
+    namespace = kubectl.flags[-1]
+    rocm = {"hardware": {"accelerator": "rocm", "gpu": {"enabled": True, "count": 1, "vendor": "amd"}}}
+    service = {
+        "apiVersion": "inference.llmkube.dev/v1alpha1",
+        "kind": "InferenceService",
+        "metadata": {"name": "service"},
+    }
+    objects = [model("plain"), model("amd", spec=rocm), model("fraction", spec=FRACTION)]
+    with gate.absent():
+        kubectl.send_all("create", [*objects, {**service, "spec": {"modelRef": "amd", "runtime": "sglang"}}])
+    kubeconfig = reader(plane, kubectl, "alike.kubeconfig")
+    file = plane.folder / "alike.yaml"
+    file.write_text(
+        kubectl("get", "models.inference.llmkube.dev,inferenceservices.inference.llmkube.dev", "-o", "yaml")
+    )
+    definition = never(plane, "alike.json")
+    for flags in (
+        ("--crds", definition),
+        ("--release=llmkube=0.9.19",),
+        ("--what-if=release=llmkube=0.9.19",),
+        (f"--what-if=crds={definition}", "--what-if=release=llmkube=0.9.19"),
+    ):
+        live = scan(kubeconfig, "-n", namespace, "--kind=Model", "--kind=InferenceService", *flags, "-o", "json")
+        read = scan(kubeconfig, *flags, "-o", "json", file)
+        assert live.returncode == read.returncode, (live.stderr, read.stderr)
+        assert differing(json.loads(live.stdout)) == differing(json.loads(read.stdout)) != {}
+
+
 def test_without_rights_every_kind_is_a_problem(plane, kubectl):
     kubectl("create", "serviceaccount", "stranger")
     config = json.loads(plane.kubeconfig.read_text())

@@ -29,6 +29,8 @@ NO_RELEASE = {
     "": "no version is written",
     "latest": '"latest" does not name a release',
     "sha256:abc": '"sha256:abc" is only a digest',
+    "0.9.١٩": '"0.9.١٩" does not name a release',  # int() reads such digits, and no registry has such a tag
+    "0.9.19\u200b": '"0.9.19\u200b" does not name a release',
     "v0.9.19-dirty": '"v0.9.19-dirty" does not name a release',
     "1" * 1000 + ".0.0": f'"{"1" * 60}…" does not name a release',
 }
@@ -54,8 +56,17 @@ def test_a_text_names_a_release(text: str) -> None:
     assert release_of(text) == (RELEASES[text], "")
 
 
-def test_a_number_does_not_name_a_release() -> None:
-    assert release_of(0.9) == ("", "0.9 is not a text: write the version in quotes")
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        (0.9, "0.9 is not a text: write the version in quotes"),
+        (True, "true is not a text: write the version in quotes"),
+        (["0.9.19", "0.9.5"], "a list does not name a release"),
+        ({"tag": {"a": 1}}, "a map does not name a release"),
+    ],
+)
+def test_other_types_do_not_name_a_release(written: object, why: str) -> None:
+    assert release_of(written) == ("", why)
 
 
 @pytest.mark.parametrize(

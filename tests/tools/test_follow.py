@@ -61,6 +61,23 @@ def test_a_release_with_a_field_a_function_and_a_definition_is_printed(world: Wo
     ]
 
 
+def test_what_changes_beside_a_watched_function_is_named_with_the_codes_that_read_it(world: World) -> None:
+    world.follow()
+    go = GO.replace("return w.Spec.Size", "return most + w.Spec.Size")
+    world.write(**{"controller.go": go, "limits.go": "package controller\n\nconst most = 1\n"})
+    world.release("v1.3.0")
+    world.follow()
+    world.write(**{"controller.go": go + "\nfunc (c *Controller) colour() {\n}\n"})
+    world.write(**{"limits.go": "package controller\n\nconst most, least = 2, 1\n", "limits_test.go": "var most = 2\n"})
+    world.release("v1.4.0")
+    code, out, _ = world.follow()
+    section = out.partition("## 1.4.0, after 1.3.0\n")[2].partition("\n## ")[0]
+    assert (code, section.splitlines()) == (
+        1,
+        ["controller.go, without a watch: Controller.colour", "limits.go, without a watch: most (EX201)"],
+    )
+
+
 def test_samples_are_judged_under_the_newest_release(world: World) -> None:
     _, out, _ = world.follow()
     section = out.partition("## Samples of 1.2.0\n")[2].partition("\n## ")[0]

@@ -28,23 +28,24 @@ def drafts(folder: Path, releases: Mapping[str, Mapping[str, Defined]]) -> Itera
         plural = name.partition(".")[0]
         file = folder / FORMS / f"{plural}.jsonl"
         if any(folder.glob(f"crds/{plural}.*")):
-            text = "".join(
-                _lines({each: draft(found[name].value) for each, found in releases.items() if name in found})
-            )
+            text = "".join(_lines({each: found[name] for each, found in releases.items() if name in found}))
             if not file.exists() or file.read_text() != text:
                 yield file, text
 
 
-def _lines(definitions: Mapping[str, Node]) -> Iterator[str]:
+def _lines(definitions: Mapping[str, Defined]) -> Iterator[str]:
     """A line for each release that defines a kind in another way than the one before it, texts aside."""
+    last: Defined | None = None
     before: Node | None = None
-    for release, definition in definitions.items():
-        since = "head" if release.startswith("head") else release
+    for release, defined in definitions.items():
+        if last is not None and defined.value is last.value:  # the same file
+            continue
+        since, definition = "head" if release.startswith("head") else release, draft(defined.value)
         if before is None:
             yield _json({"since": since, "definition": definition})
         elif operations := patch.diff(before, definition):
             yield _json({"since": since, "patch": operations})
-        before = definition
+        last, before = defined, definition
 
 
 def _json(value: Node) -> str:

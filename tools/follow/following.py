@@ -13,7 +13,7 @@ from typing import Final, NoReturn
 from tools.follow import upstream
 from tools.follow.definitions import Defined, Reader, is_object
 from tools.follow.history import Release, opened, releases
-from tools.follow.judged import findings, under
+from tools.follow.judged import Judge
 from tools.follow.report import Step
 from tools.follow.table import table_text
 from tools.follow.upstream import Upstream, Watch
@@ -46,8 +46,8 @@ class Following:
     definitions: Mapping[str, Mapping[str, Defined]]
     problems: Sequence[Problem]
     strangers: Mapping[str, str]
+    watcher: Watcher = field(repr=False)
     described: Release | None = None
-    watcher: Watcher = field(default_factory=Watcher)
 
     @property
     def _released_head(self) -> str | None:
@@ -99,13 +99,15 @@ class Following:
         for name, release in self.strangers.items():
             yield f"{name} is defined from {release} on: name it among definitions or others"
         by_name = {each.name: each for each in self.releases}
+        judge = Judge(self.folder, catalog, self.definitions)
         for step in steps:
-            pair = [by_name[step.before], by_name[step.release]]
+            pair = by_name[step.before], by_name[step.release]
             turns = [turn for watch in self.what.watches for turn in self.watcher.turns(watch, pair)]
-            yield from step.lines(self.folder, catalog, turns, again=step.release in self.known)
+            others = [*self.watcher.others(self.what.watches, *pair)]
+            yield from step.lines(judge, turns, others, again=step.release in self.known)
         if steps:
             yield f"## Samples of {newest}"
-            yield from self._samples(catalog, by_name[steps[0].before] if self.known else None)
+            yield from self._samples(judge, by_name[steps[0].before] if self.known else None)
         if self._released_head:
             yield f"nothing is newer than {newest}: write in ranges the release that has what head had"
             yield from _of_head(self.folder)
@@ -115,29 +117,27 @@ class Following:
         for each in marked:
             yield f"{', '.join(each.codes)}: {each.function} of {each.file} is another one since {each.lookAt}"
 
-    def _samples(self, catalog: Catalog, before: Release | None) -> Iterator[str]:
+    def _samples(self, judge: Judge, before: Release | None) -> Iterator[str]:
         """How many findings there are in the samples of the newest release, and those that an older one has not."""
-        lines = self._sampled(catalog, self.releases[-1])
-        old = {_unplaced(line) for line in self._sampled(catalog, before)} if before else set()
+        lines = self._sampled(judge, self.releases[-1])
+        old = {_unplaced(line) for line in self._sampled(judge, before)} if before else set()
         new = [line for line in lines if _unplaced(line) not in old]
         yield f"errors and warnings: {len(lines)}" + (f"; {len(new)} of them new since {before.name}" if before else "")
         yield from new
 
-    def _sampled(self, catalog: Catalog, release: Release) -> list[str]:
+    def _sampled(self, judge: Judge, release: Release) -> list[str]:
         """What is found in the samples of a release, and why others cannot be read."""
-        definitions = [each.value for each in self.definitions[release.name].values()]
         objects: list[Document] = []
         lines: list[str] = []
-        for entry in release.entries(self.what.samples):
+        for name, content in release.readable(release.entries(self.what.samples), lines):
             try:
-                read = [documents.decode(content, name) for name, content in release.read([entry])]
+                scan = documents.decode(content, name)
             except LoadError as error:
                 lines.append(str(error))
                 continue
-            objects += [each for scan in read for each in scan.documents if is_object(each)]
-            lines += [str(each) for scan in read for each in scan.problems]
-        released = under(catalog, self.folder.name, release.name, definitions)
-        return [*lines, *findings(objects, released, definitions)]
+            objects += filter(is_object, scan.documents)
+            lines += map(str, scan.problems)
+        return [*lines, *judge.findings(objects, release.name)]
 
 
 def follow(repository: Path, what: Upstream, folder: Path) -> Following:
@@ -147,8 +147,9 @@ def follow(repository: Path, what: Upstream, folder: Path) -> Following:
         LoadError: nothing can be read, or less than the table has.
     """
     table = folder / TABLE
-    known = Table.parse(table.read_bytes(), str(table)).releases if table.exists() else ()
-    reader = Reader(what.crds, what.definitions, what.others)
+    known = Table.parse(table.read_bytes(), str(table)) if table.exists() else Table((), {})
+    accepted = {row.digest for rows in known.rows.values() for row in rows}
+    reader = Reader(what.crds, what.definitions, what.others, accepted)
     found: list[Release] = []
     definitions: dict[str, Mapping[str, Defined]] = {}
     problems: list[Problem] = []
@@ -160,12 +161,13 @@ def follow(repository: Path, what: Upstream, folder: Path) -> Following:
         except LoadError as error:
             left_out = f"; {release.name} is left out"
             problems += [Problem(each.source, each.path, each.message + left_out) for each in error.problems]
-    lost = [each for each in known if each not in definitions and not each.startswith("head")]
+    lost = [each for each in known.releases if each not in definitions and not each.startswith("head")]
     if lost or not found:
         message = f"the table has {', '.join(lost)}, which cannot be read of {repository}: fetch all tags"
         raise SettingsError([*problems, Problem("", "", message)])
     described = Release(what.described, opened_repository.commit(what.described)) if what.described else None
-    return Following(folder, what, known, found, definitions, problems, reader.unknown, described)
+    watcher = Watcher(dict.fromkeys(each.file for each in what.watches))
+    return Following(folder, what, known.releases, found, definitions, problems, reader.unknown, watcher, described)
 
 
 def _unplaced(line: str) -> str:

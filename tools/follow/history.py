@@ -31,13 +31,17 @@ class Release:
     commit: Commit = field(repr=False)
 
     @cached_property
-    def _files(self) -> list[Entry]:
-        return self.commit.files(self.commit.repository.top)
+    def _files(self) -> dict[str, Entry]:
+        return {each.path: each for each in self.commit.files(self.commit.repository.top)}
 
     def entries(self, globs: Iterable[str]) -> list[Entry]:
         """The files whose path matches: ``*`` stands for anything but ``/``, and ``**/`` for any folders."""
         matches = re.compile("|".join(map(_pattern, globs)), re.DOTALL).fullmatch
-        return [each for each in self._files if matches(each.path)]
+        return [each for path, each in self._files.items() if matches(path)]
+
+    def at(self, paths: Iterable[str]) -> list[Entry]:
+        """The files at these paths; those that are not there are left out."""
+        return [self._files[path] for path in paths if path in self._files]
 
     def read(self, entries: Sequence[Entry]) -> Iterator[tuple[str, bytes]]:
         """The name, such as ``v0.9.19:config/model.yaml``, and the content of files.
@@ -45,15 +49,31 @@ class Release:
         Raises:
             SettingsError: one is not a regular file, too large, or not in the clone.
         """
-        for each in entries:
-            if not each.mode.startswith("100"):
-                _fail(f"{self.commit.name}:{each.path} is a symbolic link or a submodule, which is not read")
-        asked = [each.id for each in entries]
-        sizes = _said(self.commit.repository, ["cat-file", "--batch-check=%(objectsize)"], asked) if asked else []
-        for each, size in zip(entries, sizes, strict=True):
-            if size.isdecimal() and int(size) > _LARGEST:
-                _fail(f"{self.commit.name}:{each.path} has {size} bytes, more than {_LARGEST}")
+        for fault in self._faults(entries).values():
+            _fail(fault)
         return self.commit.read(entries)
+
+    def readable(self, entries: Sequence[Entry], faults: list[str]) -> Iterator[tuple[str, bytes]]:
+        """As :meth:`read`, without the files that cannot be read: ``faults`` gets a sentence for each."""
+        found = self._faults(entries)
+        faults += found.values()
+        return self.commit.read([each for each in entries if each not in found])
+
+    def _faults(self, entries: Sequence[Entry]) -> dict[Entry, str]:
+        """Why files are not read: those that are not regular, or too large."""
+        names = {each: f"{self.commit.name}:{each.path}" for each in entries}
+        found = {
+            each: f"{names[each]} is a symbolic link or a submodule, which is not read"
+            for each in entries
+            if not each.mode.startswith("100")
+        }
+        asked = [each for each in entries if each not in found]
+        check = ["cat-file", "--batch-check=%(objectsize)"]
+        sizes = _said(self.commit.repository, check, [each.id for each in asked]) if asked else []
+        for each, size in zip(asked, sizes, strict=True):
+            if size.isdecimal() and int(size) > _LARGEST:
+                found[each] = f"{names[each]} has {size} bytes, more than {_LARGEST}"
+        return found
 
 
 def opened(folder: Path) -> Repository:

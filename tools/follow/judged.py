@@ -2,69 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from webhook.admission import GroupVersionKind
-from webhook.catalog import Catalog, with_installed
-from webhook.cli.cases import Case, Expectation, parse_cases, run
+from tools.follow.definitions import Defined, Definition
+from webhook.catalog import Catalog, KnownKind, with_installed
+from webhook.cli.cases import Case, CasesDocument, Expectation, parse_cases, run
 from webhook.library.apiserver import kind_of, placed
 from webhook.manifests import documents
 from webhook.manifests.documents import Document
-from webhook.schema import SchemaError, load_crd
+from webhook.schema import load_crd
 
 _SHOWN: Final = 200
 """Characters to show of a failure: some quote a whole specification."""
 
-Definition = Mapping[str, Any]
 
+@dataclass(slots=True)
+class Judge:
+    """The rules of a pack under one release after another, each in a cluster with its definitions.
 
-def under(catalog: Catalog, api: str, release: str, definitions: Iterable[Definition]) -> Catalog:
-    """The catalog in a cluster with a release and its definitions; the table need not have the release."""
-    return with_installed(catalog.under({api: catalog.packs[api].under(release)}), definitions, trusted=False)[0]
-
-
-def failing(folder: Path, catalog: Catalog) -> dict[str, str]:
-    """The cases of an API's folder that do not hold in a catalog, each with its first failure.
-
-    The releases for which cases are written do not count.
+    Releases are compared in pairs, so what was made for the last two is kept. ``catalog`` need not have the releases in
+    its table; ``definitions`` are those of each release by name, which an API server accepts.
     """
-    return dict(_failing(sorted(folder.glob("cases/*.yaml")), catalog))
 
+    folder: Path
+    catalog: Catalog
+    definitions: Mapping[str, Mapping[str, Defined]]
+    _catalogs: dict[str, Catalog] = field(default_factory=dict)
+    _failing: dict[str, dict[str, str]] = field(default_factory=dict)
+    _tables: list[tuple[Document, CasesDocument]] | None = None
 
-def _failing(files: Iterable[Path], catalog: Catalog) -> Iterator[tuple[str, str]]:
-    for document in (each for file in files for each in documents.read(file)):
-        table = parse_cases(document)
-        target = table.target
-        known = catalog.find(GroupVersionKind(target.group, target.version, target.kind))
-        for index, case in enumerate(table.cases):
-            here = f"{Path(document.source).name}:{document.line_of('cases', index)}: {target.kind}: {case.name}"
+    @property
+    def api(self) -> str:
+        return self.folder.name
+
+    def under(self, release: str) -> Catalog:
+        """The catalog in a cluster with a release."""
+        if release not in self._catalogs:
+            released = self.catalog.under({self.api: self.catalog.packs[self.api].under(release)})
+            _keep(self._catalogs, release, with_installed(released, self._installed(release))[0])
+        return self._catalogs[release]
+
+    def failing(self, release: str) -> dict[str, str]:
+        """The cases of the pack that do not hold in a release, each with its first failure.
+
+        The releases for which cases are written do not count.
+        """
+        if release not in self._failing:
+            _keep(self._failing, release, dict(self._failures(self.under(release))))
+        return self._failing[release]
+
+    def findings(self, objects: Sequence[Document], release: str) -> Iterator[str]:
+        """A line for each error and warning about the objects of one cluster that are of a kind of the catalog, or of
+        one that the release defines.
+        """
+        catalog = self.under(release)
+        own = {(gvk.group, gvk.kind) for gvk in catalog.kinds}
+        foreign = [
+            each
+            for each in self._installed(release)
+            if (each["spec"]["group"], each["spec"]["names"]["kind"]) not in own
+        ]
+        catalog = catalog.extended(load_crd(dict(each), trusted=True) for each in foreign)
+        kinds = {gvk: catalog.find(gvk) for gvk in {kind_of(each.value) for each in objects}}
+        placed_objects = [(each, placed(each.value, kinds[kind_of(each.value)])) for each in objects]
+        cluster = [value for _, value in placed_objects if "name" in value["metadata"]]
+        for document, value in placed_objects:
+            known = kinds[kind_of(value)]
             if known is None:
-                yield here, "the release does not serve this version"
-            elif failures := run(case.model_copy(update={"release": None}), known, catalog).failures:
-                yield here, failures[0][:_SHOWN]
+                continue
+            others = [each for each in cluster if each is not value]
+            result = run(Case(name="", object=value, others=others, expect=Expectation()), known, catalog).validation
+            name = f"{document.source}:{document.line}: {value['kind']} {value['metadata'].get('name', '')}"
+            yield from (f"{name}: refused: {each}" for each in result.causes)
+            yield from (f"{name}: warning: {each}" for each in result.warnings)
+
+    def _installed(self, release: str) -> list[Definition]:
+        return [each.value for each in self.definitions[release].values()]
+
+    def _failures(self, catalog: Catalog) -> Iterator[tuple[str, str]]:
+        if self._tables is None:
+            read = [each for file in sorted(self.folder.glob("cases/*.yaml")) for each in documents.read(file)]
+            self._tables = [(each, parse_cases(each)) for each in read]
+        for document, table in self._tables:
+            target = table.target
+            known = catalog.find(target.gvk)
+            for index, case in enumerate(table.cases):
+                if failure := _failure(case, known, catalog):
+                    place = f"{Path(document.source).name}:{document.line_of('cases', index)}"
+                    yield f"{place}: {target.kind}: {case.name}", failure
 
 
-def findings(objects: Sequence[Document], catalog: Catalog, definitions: Iterable[Definition]) -> Iterator[str]:
-    """A line for each error and warning about the objects of one cluster that are of a kind of the catalog, or of one
-    that is defined.
-    """
-    crds = []
-    for each in definitions:
-        with suppress(SchemaError):
-            crds.append(load_crd(dict(each)))
-    catalog = catalog.extended(crds)
-    kinds = {gvk: catalog.find(gvk) for gvk in {kind_of(each.value) for each in objects}}
-    placed_objects = [(each, placed(each.value, kinds[kind_of(each.value)])) for each in objects]
-    cluster = [value for _, value in placed_objects if "name" in value["metadata"]]
-    for document, value in placed_objects:
-        known = kinds[kind_of(value)]
-        if known is None:
-            continue
-        others = [each for each in cluster if each is not value]
-        result = run(Case(name="", object=value, others=others, expect=Expectation()), known, catalog).validation
-        name = f"{document.source}:{document.line}: {value['kind']} {value['metadata'].get('name', '')}"
-        yield from (f"{name}: refused: {each}" for each in result.causes)
-        yield from (f"{name}: warning: {each}" for each in result.warnings)
+def _failure(case: Case, known: KnownKind | None, catalog: Catalog) -> str:
+    """The first failure of a case; "" if it holds."""
+    if known is None:
+        return "the release does not serve this version"
+    failures = run(case.model_copy(update={"release": None}), known, catalog).failures
+    return failures[0][:_SHOWN] if failures else ""
+
+
+def _keep(kept: dict[str, Any], release: str, value: Any) -> None:
+    """Keep a value beside that of the release before it."""
+    for older in [*kept][:-1]:
+        del kept[older]
+    kept[release] = value

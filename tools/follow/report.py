@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from tools.follow.definitions import Defined
 from tools.follow.difference import Change, changes
-from tools.follow.judged import failing, under
+from tools.follow.judged import Judge
 from tools.follow.touched import touched
 from tools.follow.watches import Turn
-from webhook.catalog import Catalog
 
 _FIELDS: Final = 60
 """Changes to show of one definition: types of Kubernetes have thousands of fields."""
@@ -37,31 +35,26 @@ class Step:
         digests = [{name: each.digest for name, each in found.items()} for found in (self.old, self.new)]
         return sorted({name for name, _ in digests[0].items() ^ digests[1].items()})
 
-    def lines(self, folder: Path, catalog: Catalog, turns: Iterable[Turn], *, again: bool) -> Iterator[str]:
+    def lines(self, judge: Judge, turns: Sequence[Turn], others: Sequence[str], *, again: bool) -> Iterator[str]:
         """All that is new; nothing if the release has the same definitions and functions.
 
-        What changed in a function that was looked at is shown only ``again``.
+        What changed in a function that was looked at is shown only ``again``. ``others`` are lines about functions that
+        nothing watches.
         """
-        turned, changed = list(turns), self.changed
-        if not turned and not changed:
+        changed = self.changed
+        if not (turns or changed or others):
             return
-        api = folder.name
-        catalogs = self._catalogs(api, catalog)
         yield f"## {self.release}, after {self.before}"
         for name in changed:
-            yield from self._of_definition(api, name, catalogs)
-        for turn in turned:
+            yield from self._of_definition(judge, name)
+        for turn in turns:
             yield str(turn)
             if again or not turn.seen:
                 yield from _first(turn.lines(), _LINES)
-        yield from self._cases(folder, catalogs)
+        yield from others
+        yield from self._cases(judge)
 
-    def _catalogs(self, api: str, catalog: Catalog) -> list[Catalog]:
-        """The catalogs of clusters with the release before, and with this one."""
-        pairs = ((self.before, self.old), (self.release, self.new))
-        return [under(catalog, api, release, [each.value for each in found.values()]) for release, found in pairs]
-
-    def _of_definition(self, api: str, name: str, catalogs: Iterable[Catalog]) -> Iterator[str]:
+    def _of_definition(self, judge: Judge, name: str) -> Iterator[str]:
         old, new = self.old.get(name), self.new.get(name)
         found = list(changes(old.value if old else _NONE, new.value if new else _NONE))
         present = new or old
@@ -69,20 +62,20 @@ class Step:
         yield f"{name}{'' if old and new else ' is new' if new else ' is gone'} ({present.file})"
         if old and new:
             yield from _first((f"  {each}" for each in found), _FIELDS)
-            yield f"  codes: {_codes(api, present, found, catalogs)}"
+            yield f"  codes: {self._codes(judge, present, found)}"
 
-    def _cases(self, folder: Path, catalogs: Iterable[Catalog]) -> Iterator[str]:
-        before, after = (failing(folder, each) for each in catalogs)
-        new = {name: failure for name, failure in after.items() if name not in before}
+    def _codes(self, judge: Judge, defined: Defined, found: Iterable[Change]) -> str:
+        fields, kind = {each.keys for each in found}, defined.value["spec"]["names"]["kind"]
+        catalogs = [judge.under(each) for each in (self.before, self.release)]
+        codes = {code for catalog in catalogs for code in touched(catalog, judge.api, kind, fields)}
+        return ", ".join(sorted(codes)) or "none reads these fields"
+
+    def _cases(self, judge: Judge) -> Iterator[str]:
+        before = judge.failing(self.before)
+        new = {name: failure for name, failure in judge.failing(self.release).items() if name not in before}
         if new:
             yield f"cases that hold of {self.before}, and not of {self.release}:"
             yield from (f"  {name}: {failure}" for name, failure in new.items())
-
-
-def _codes(api: str, defined: Defined, found: Iterable[Change], catalogs: Iterable[Catalog]) -> str:
-    fields, kind = {each.keys for each in found}, defined.value["spec"]["names"]["kind"]
-    codes = {code for catalog in catalogs for code in touched(catalog, api, kind, fields)}
-    return ", ".join(sorted(codes)) or "none reads these fields"
 
 
 def _first(lines: Iterable[str], count: int) -> Iterator[str]:

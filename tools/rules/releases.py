@@ -20,14 +20,33 @@ HEAD: Final = """\
 `make docs` generates this page from the policies; a test fails when it is stale. [Installed
 definitions](installed-definitions.md) says how the release in force is found, and [Follow an upstream](following.md)
 how a new one is added.
+
+## The documented release
+
+Where nothing says which release runs, objects are judged as of the documented one: the newest release with the fields
+of the API document, or the nearest one. The definitions in `crds/` are those of the document, and rules without a range
+are true of this release. If you run another one, pin it in the repository, or give `--release` or `releases`: what is
+found about a field of another release says so.
+
+| API | documented | newest | why |
+|---|---|---|---|
 """
+WHY: Final = {
+    "aim": "no release has the fields of the document, which is of a commit between 0.2.0-rc1 and 0.2.0-rc2: that "
+    "one has AIMModel instead of AIMImage",
+    "llmaz": "the document is that of the newest commit; no release has its fields",
+    "llmd": "the document is of a branch of November 2025; no release has its fields, and 0.0.5 is of that time",
+    "llmkube": "the document is the schema of Model until this release; 0.9.6 has more fields",
+    "ome": "0.1.0 to 0.1.5 publish the same document, and 0.1.3 has more fields. The document has KEDA, which OME's "
+    "own webhook refuses until 0.1.4, so that the rules are those of 0.1.5",
+}
+"""Why a release is the documented one, by API."""
 TABLE: Final = """
 ## {operator}
 
-{count} releases are known, {first} to {last}. The documented one is {documented}: it counts where the definitions are
-Modelgate's own, or none is known. In the releases of a row, the same rules are in force. A rule of *another form* has
-the code of a rule in the row above, and another condition, value or message. The definition is that of the release with
-this name; it counts where no definition is given.
+{count} releases are known, {first} to {last}. The documented one is {documented}. In the releases of a row, the same
+rules are in force. A rule of *another form* has the code of a rule in the row above, and another condition, value or
+message. The definition is that of the release with this name; it counts where no definition is given.
 
 | releases | definition | rules | defaults | what differs from the row above |
 |---|---|---|---|---|
@@ -48,7 +67,13 @@ of them:
 def made_page(catalog: Catalog) -> str:
     """The page of all APIs whose operator has known releases."""
     apis = sorted(api for api, pack in catalog.packs.items() if pack.documented)
-    return HEAD + "".join(part for api in apis for part in _Api(api, catalog.packs[api], catalog).parts())
+    packs = [(catalog.packs[api], WHY.get(api, "")) for api in apis]
+    chosen = (_row(pack.operator, _documented(pack), pack.table.newest, why) for pack, why in packs)
+    return (
+        HEAD
+        + "".join(chosen)
+        + "".join(part for api in apis for part in _Api(api, catalog.packs[api], catalog).parts())
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +98,7 @@ class _Api:
     def parts(self) -> Iterator[str]:
         releases = self.pack.releases
         counted = {"count": len(releases), "first": releases[0], "last": releases[-1]}
-        yield TABLE.format(operator=self.pack.operator, documented=self.pack.documented, **counted)
+        yield TABLE.format(operator=self.pack.operator, documented=_documented(self.pack), **counted)
         above: _Forms | None = None
         later = later_releases(self.pack, self._ranges())
         for _, group in groupby([self.pack.under(each) for each in (*releases, *later)], self._state):
@@ -132,6 +157,10 @@ class _Api:
             {rule.code: _said(policy, rule) for policy in policies for rule in policy.validations},
             {rule.code: _said(policy, rule) for policy in policies for rule in policy.defaults},
         )
+
+
+def _documented(pack: Pack) -> str:
+    return str(pack.in_force).removeprefix(f"{pack.operator} ")
 
 
 def _said(policy: Policy, rule: DefaultRule | ValidationRule) -> str:

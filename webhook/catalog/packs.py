@@ -104,7 +104,8 @@ class InForce:
 
     def __str__(self) -> str:
         is_named = self.releases or self.unlisted is not None
-        return f"{self.operator} {self.name}" if is_named else f"{self.operator} of an unknown release"
+        ranges = f" with the rules of {self.described}" if self.described else ""
+        return f"{self.operator} {self.name}{ranges}" if is_named else f"{self.operator} of an unknown release"
 
 
 PACKS: Final = POLICIES.parent / "packs"

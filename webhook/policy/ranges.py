@@ -21,7 +21,7 @@ Version = tuple[tuple[float, ...], tuple[float, ...]]
 Cut = tuple[Version, int]
 """A place between versions: before one (0) or after it (1)."""
 
-_RELEASE: Final = re.compile(r"(\d+(?:\.\d+)*)(?:-rc\.?(\d+))?")
+_RELEASE: Final = re.compile(r"(\d+(?:\.\d+)*)(?:-rc\.?(\d+))?", re.ASCII)
 _TERM: Final = re.compile(r"(>=|<=|==|>|<)([^<>=].*)")
 _LOWEST: Final[Cut] = (((), ()), 0)
 _HEAD: Final[Version] = ((math.inf,), (math.inf,))

@@ -126,13 +126,14 @@ class WhatIf:
 
         ``releases`` are those by which the objects are judged before and after, and ``profile`` is that before.
         """
-        named, judged = dict(self.releases), set[str]()
+        named, judged, unchanged = dict(self.releases), set[str](), dict[str, None]()
         for before, after in releases:
             judged.add(after.api)
             if before.release != after.release:
                 yield f"{before} → {after.release}"
             elif after.api in named:
-                yield f"{after.release}, as now"
+                unchanged[after.release] = None  # several files may pin it
+        yield from (f"{release}, as now" for release in unchanged)
         yield from (f"release {api}={release}" for api, release in self.releases if api not in judged)
         for other in self.profiles:
             yield f"profile {other}, as now" if other == profile else f"profile {profile} → {other}"

@@ -59,6 +59,8 @@ def problems_of(api: str, cases: Sequence[Placed], loaded: Catalog) -> Iterator[
     yield from _of_pack(pack, loaded, api)
     written = list(_written(pack.folder))
     for part, (code, _), place in written:
+        if code in {*pack.retired, *pack.moved}:
+            yield Problem(place, code, "use another number: a rule that is gone had this one, as pack.yaml says")
         if (part == "defaults") != (code[2] == "1"):
             yield Problem(place, code, "use another number: after the letters, 1 is for defaults, and for nothing else")
     places = {key: place for _, key, place in written}

@@ -123,7 +123,7 @@ class Scan:
         decision = filled(stored.value, stored.rules, view) if stored.readable else None
         if decision is None or decision.object is None:
             return report
-        added = tuple(changes(stored.value, decision.object, decision.defaults))
+        added = tuple(changes(stored.document.value, decision.object, decision.defaults))  # a file may lack defaults
         return replace(report, filled=added, describe=partial(children_of, decision.object, stored.rules, view))
 
     def _fail(self, error: ModelgateError, each: StoredObject) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,8 +14,8 @@ from webhook.policy.ranges import version
 
 _DIGEST: Final = re.compile(r"@?sha(?:256|512):[0-9a-fA-F]*$")
 _VARIABLE: Final = re.compile(r"\$\{|\$\(|\$[A-Z_]|\{\{|<%|\bvar\.|\blocal\.")
-_TAG: Final = re.compile(r"(?:refs/tags/)?v?(\d+\.\d+\.\d+(?:-rc\.?\d+)?)(?:\+[0-9A-Za-z.-]+)?")
-_RANGE: Final = re.compile(r"v?\d+(?:\.(?:\d+|[xX*]))?(?:\.[xX*])?|[xX]|.*(?:[<>~^|,*]|\.[xX]\b| - |!=).*")
+_TAG: Final = re.compile(r"(?a)(?:refs/tags/)?v?(\d+\.\d+\.\d+(?:-rc\.?\d+)?)(?:\+[0-9A-Za-z.-]+)?")
+_RANGE: Final = re.compile(r"(?a)v?\d+(?:\.(?:\d+|[xX*]))?(?:\.[xX*])?|[xX]|.*(?:[<>~^|,*]|\.[xX]\b| - |!=).*")
 _SHOWN: Final = 60
 
 
@@ -63,7 +64,9 @@ def release_of(written: Any) -> Named:
     if written is None or written == "":
         return Named(why="no version is written")
     if not isinstance(written, str):
-        return Named(why=f"{str(written)[:_SHOWN]} is not a text: write the version in quotes")
+        if isinstance(written, Mapping | list):
+            return Named(why=f"a {'list' if isinstance(written, list) else 'map'} does not name a release")
+        return Named(why=f"{json.dumps(written)[:_SHOWN]} is not a text: write the version in quotes")
     text = written.strip()
     shown = f'"{text[:_SHOWN]}{"…" if len(text) > _SHOWN else ""}"'
     if _VARIABLE.search(text):
