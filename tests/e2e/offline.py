@@ -293,22 +293,23 @@ def _compared(causes: Sequence[Cause], reply: Reply) -> tuple[list[tuple[str, st
     stage = {_of_api_server(each, nameless) for each in schema}
     left_out = {each for each in theirs if NOT_RUN in each[1]}
     long, short = theirs - stage - left_out, stage - theirs
-    for said_in_full in sorted(filter(_is_shortened, long)):
-        shorter = next((each for each in sorted(short) if _says_less(each, said_in_full)), None)
+    for said_in_full in sorted(long):
+        shorter = next((each for each in sorted(short) if _says_the_same(each, said_in_full)), None)
         if shorter is not None:
             long.remove(said_in_full)
             short.remove(shorter)
     return sorted(long), [] if left_out else sorted(short)
 
 
-def _is_shortened(cause: tuple[str, str]) -> bool:
-    """Whether `check` has words of its own for what the API server says: it is long, or quotes a pattern."""
-    return len(cause[1]) > LINE or " should match '" in cause[1]
-
-
-def _says_less(ours: tuple[str, str], theirs: tuple[str, str]) -> bool:
-    """Whether it is the same reason, at the same field if the API server names one."""
-    return theirs[0] in {"<nil>", ours[0]} and ours[1].split(":")[0] == theirs[1].split(":")[0]
+def _says_the_same(ours: tuple[str, str], theirs: tuple[str, str]) -> bool:
+    """Whether it is the cause of the API server, with a remedy; or with the same reason, where that is long or quotes a
+    pattern, for which `check` has words of its own. The API server does not always name the field.
+    """
+    if theirs[0] not in {"<nil>", ours[0]}:
+        return False
+    is_shortened = len(theirs[1]) > LINE or " should match '" in theirs[1]
+    same_reason = ours[1].split(":")[0] == theirs[1].split(":")[0]
+    return ours[1].startswith(f"{theirs[1]}; ") or (is_shortened and same_reason)
 
 
 def _of_api_server(cause: Cause, nameless: set[str]) -> tuple[str, str]:
