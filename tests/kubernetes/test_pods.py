@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.conformance.runner import load_ops, load_skips, run_file
 from tests.laws import examples
 from tests.shared import shared
+from webhook.ground.budget import STEPS, Budget, SpentError
 from webhook.ground.fieldpath import ROOT
 from webhook.kubernetes import template_warnings, validate, warned
 from webhook.kubernetes.judge import DATA
@@ -214,3 +215,36 @@ def test_the_largest_request_of_init_containers_counts_the_sidecars_before_them(
     spec = {"resources": {"requests": {"cpu": "7"}}, "initContainers": inits, "containers": [MAIN]}
     (error,) = validate("PodSpec", spec)
     assert error.detail == "must be greater than or equal to aggregate container requests of 8"
+
+
+@pytest.mark.parametrize(
+    ("more", "steps"),
+    [
+        ({}, 10),
+        ({"containers": [MAIN] * 10}, 163),
+        ({"nodeSelector": {f"k{n}": "v" for n in range(10)}}, 21),
+        ({"nodeSelector": {"a b": "v"}}, 20),
+        ({"tolerations": [{}] * 10}, 181),
+        ({"hostname": "A_b"}, 19),
+        ({"securityContext": {"supplementalGroups": [1] * 10}}, 21),
+        ({"dnsConfig": {"searches": ["a"] * 10, "nameservers": ["1.1.1.1"]}}, 108),
+        ({"containers": [{**MAIN, "args": ["a"] * 10}]}, 90),
+    ],
+)
+def test_each_item_and_each_error_has_its_steps(more, steps):
+    budget = Budget()
+    validate("PodSpec", {"containers": [MAIN], **more}, budget=budget)
+    assert STEPS - budget.left == steps
+
+
+@pytest.mark.parametrize(("items", "place"), [(6, "its root"), (7, r"containers\[0\]")])
+def test_what_is_counted_is_spent_at_the_latest_after_sixty_four_steps(items, place):
+    spec = {"containers": [{**MAIN, "args": ["a"] * items}]}
+    with pytest.raises(SpentError, match=f"at {place}$"):
+        validate("PodSpec", spec, budget=Budget(limit=50))
+
+
+def test_a_warning_is_counted_with_its_text():
+    budget = Budget()
+    ((_, text),) = warned("PodSpec", {"nodeSelector": {"beta.kubernetes.io/arch": "a"}}, budget=budget)
+    assert STEPS - budget.left == 1 + len(text) // 16
