@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.crds import crd, spec_schema
 from webhook import catalog
 from webhook.admission import GroupVersionKind
 from webhook.children import (
@@ -18,8 +19,8 @@ from webhook.children import (
     template_errors,
 )
 from webhook.children.judge import defined_errors
-from webhook.ground.budget import Budget, SpentError
-from webhook.schema import FieldError
+from webhook.ground.budget import STEPS, Budget, SpentError
+from webhook.schema import FieldError, load_crd
 
 CONTAINER = {"name": "a", "image": "i"}
 
@@ -198,3 +199,42 @@ def test_warnings_about_pods_are_told_at_their_place() -> None:
     assert [*pod_warnings(deployment(), Budget())] == []
     assert [*pod_warnings({"apiVersion": "v1", "kind": "ConfigMap"}, Budget())] == []
     assert [*pod_warnings({**deployment(), "spec": {"template": {"spec": 1}}}, Budget())] == []
+
+
+def spent(judge: Any, child: Any) -> int:
+    """The steps that a judgement of a child takes beside those of its bytes."""
+    budget = Budget()
+    list(judge(child, budget))
+    return STEPS - budget.left
+
+
+MANY = {"containers": [CONTAINER], "tolerations": [{}] * 100, "nodeSelector": {"beta.kubernetes.io/arch": "amd64"}}
+
+
+@pytest.mark.parametrize(("judge", "least"), [(child_errors, 1_600), (pod_errors, 1_600), (pod_warnings, 4)])
+def test_what_kubernetes_says_of_a_child_spends_too(judge: Any, least: int) -> None:
+    assert spent(judge, placed(deployment(MANY), "n")) >= least
+
+
+def test_a_rule_of_a_definition_spends_its_rounds_and_none_is_run_where_the_fields_are_wrong() -> None:
+    rule = {"rule": "self.all(word, '%s'.format([word]) != 'b')", "message": "b"}
+    words = {"type": "array", "maxItems": 200, "items": {"type": "string"}, "x-kubernetes-validations": [rule]}
+    definition = crd("acme.example.com", "Gauge", spec_schema(words=words, size={"type": "integer"}))
+    version = load_crd(definition).versions["v1"]
+
+    def judged(budget: Budget, **spec: Any) -> list[str]:
+        child = {"apiVersion": "acme.example.com/v1", "kind": "Gauge", "metadata": {"name": "g"}, "spec": spec}
+        return fields(defined_errors(child, version.schema, budget, namespaced=False))
+
+    few, many = Budget(), Budget()
+    assert judged(few, words=["a"]) == judged(many, words=["a"] * 100) == []
+    assert few.left - many.left >= 100
+    assert judged(Budget(), words=["b"]) == ["spec.words"]
+    assert judged(Budget(), words=["b"], size="1") == ["spec.size"]
+
+
+def test_the_annotations_of_a_template_are_those_of_its_pods() -> None:
+    child = deployment()
+    child["spec"]["template"]["metadata"]["annotations"] = {"container.seccomp.security.alpha.kubernetes.io/a": "bad"}
+    (field,) = fields(pod_errors(child, Budget()))
+    assert field.startswith("spec.template.metadata.annotations")

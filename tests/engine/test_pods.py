@@ -319,3 +319,10 @@ def test_pods_spend_the_budget_of_their_review(loaded):
     options = replace(STRICT, steps=3000)
     (cause,) = decided(loaded, SERVICE, spec, None, options).causes
     assert cause.refusal.code == 413
+
+
+def test_pods_that_are_only_warned_of_are_warned_of_each_time(loaded):
+    spec = {"engine": {"nodeSelector": {"beta.kubernetes.io/arch": "amd64"}}}
+    for _ in range(2):
+        fields = said(decided(loaded, SERVICE, spec).warnings, "KP002")
+        assert fields == ["spec.engine.nodeSelector[beta.kubernetes.io/arch]"]

@@ -12,7 +12,7 @@ from tests.conformance.runner import load_ops, load_skips, run_file
 from tests.laws import examples
 from tests.shared import shared
 from webhook.ground.budget import STEPS, Budget, SpentError
-from webhook.ground.fieldpath import ROOT
+from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.kubernetes import template_warnings, validate, warned
 from webhook.kubernetes.judge import DATA
 
@@ -248,3 +248,156 @@ def test_a_warning_is_counted_with_its_text():
     budget = Budget()
     ((_, text),) = warned("PodSpec", {"nodeSelector": {"beta.kubernetes.io/arch": "a"}}, budget=budget)
     assert STEPS - budget.left == 1 + len(text) // 16
+
+
+OLD = {"beta.kubernetes.io/arch": "a"}
+TERM = {"matchExpressions": [{"key": "beta.kubernetes.io/arch", "operator": "In", "values": ["a b"]}]}
+REQUIRED, PREFERRED = (f"{word}DuringSchedulingIgnoredDuringExecution" for word in ("required", "preferred"))
+HALF = {"memory": "0.5", "ephemeral-storage": "0.5", "cpu": "0.5"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "certain", "uncertain"),
+    [
+        ({"nodeSelector": OLD}, ["nodeSelector[beta.kubernetes.io/arch]"], []),
+        (
+            {"topologySpreadConstraints": [{"topologyKey": "beta.kubernetes.io/arch"}]},
+            ["topologySpreadConstraints[0].topologyKey"],
+            ["topologySpreadConstraints[0].labelSelector"],
+        ),
+        (
+            {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [TERM]}}}},
+            [f"affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0].key"],
+            [],
+        ),
+        (
+            {"affinity": {"nodeAffinity": {PREFERRED: [{"preference": TERM}]}}},
+            [
+                f"affinity.nodeAffinity.{PREFERRED}[0].preference.matchExpressions[0].{field}"
+                for field in ("key", "values[0]")
+            ],
+            [],
+        ),
+        (
+            {"affinity": {"podAffinity": {REQUIRED: [{}], PREFERRED: [{}]}}},
+            [
+                f"affinity.podAffinity.{REQUIRED}[0].labelSelector",
+                f"affinity.podAffinity.{PREFERRED}[0].podAffinityTerm.labelSelector",
+            ],
+            [],
+        ),
+        (
+            {"affinity": {"podAntiAffinity": {REQUIRED: [{"labelSelector": {}}, {}]}}},
+            [f"affinity.podAntiAffinity.{REQUIRED}[1].labelSelector"],
+            [],
+        ),
+        ({"volumes": [{"name": "v", "gitRepo": {}}]}, ["volumes[0].gitRepo"], []),
+        ({"volumes": [{"name": "v", "storageos": {}}]}, ["volumes[0].storageOS"], []),
+        ({"volumes": [{"name": "v", "projected": {"sources": [{}]}}]}, ["the whole"], []),
+        (
+            {
+                "volumes": [
+                    {
+                        "name": "v",
+                        "ephemeral": {
+                            "volumeClaimTemplate": {
+                                "spec": {"resources": {"requests": {"storage": "0.5"}, "limits": {"storage": "1.5"}}}
+                            }
+                        },
+                    }
+                ]
+            },
+            [
+                f"volumes[0].ephemeral.volumeClaimTemplate.spec.resources.{kind}[storage]"
+                for kind in ("requests", "limits")
+            ],
+            [],
+        ),
+        (
+            {"hostAliases": [{"ip": "1.1.1.1"}, {"ip": "1.1.1.1"}, {"ip": "::01"}, {"ip": "nothing"}]},
+            ["hostAliases[2].ip"],
+            ["hostAliases[1].ip"],
+        ),
+        (
+            {"imagePullSecrets": [{"name": "a"}, {"name": "a"}, {"name": ""}, {}]},
+            ["imagePullSecrets[2].name", "imagePullSecrets[3].name"],
+            ["imagePullSecrets[1].name", "imagePullSecrets[3].name"],
+        ),
+        ({"overhead": HALF}, ["overhead[memory]", "overhead[ephemeral-storage]"], []),
+        ({"terminationGracePeriodSeconds": -1}, ["terminationGracePeriodSeconds"], []),
+        ({"terminationGracePeriodSeconds": 0}, [], []),
+        ({"dnsConfig": {"nameservers": ["::1", "::01"]}}, ["dnsConfig.nameservers[1]"], []),
+        (
+            {"containers": [{"name": "a", "resources": {"limits": HALF, "requests": {"memory": "0.5"}}}]},
+            [
+                "containers[0].resources.limits[memory]",
+                "containers[0].resources.limits[ephemeral-storage]",
+                "containers[0].resources.requests[memory]",
+            ],
+            [],
+        ),
+        (
+            {"initContainers": [{"env": [{"name": "A"}, {"name": "A"}, {"name": "A", "value": "x $(A)"}]}]},
+            [],
+            ["initContainers[0].env[1]"],
+        ),
+        (
+            {"containers": [{"env": [{"name": "A"}, {"name": "A", "value": "$(A)"}]}]},
+            [],
+            ["containers[0].env[1]"],
+        ),
+        (
+            {"containers": [{"env": [{"name": "A"}, {"name": "A", "value": "x $(A)", "valueFrom": {}}]}]},
+            [],
+            ["containers[0].env[1]"],
+        ),
+        ({"containers": [{"env": [{"name": "A"}, {}, {}]}]}, [], ["containers[0].env[2]"]),
+    ],
+)
+def test_a_part_is_warned_of_what_no_other_part_can_heal(spec, certain, uncertain):
+    whole = FieldPath(ROOT, "the whole")
+    told = [
+        sorted(field.removeprefix("the whole.") for field, _ in warned("PodSpec", spec, whole, part=part))
+        for part in (True, False)
+    ]
+    assert told == [sorted(certain), sorted([*certain, *uncertain])]
+
+
+OF_POD = "seccomp.security.alpha.kubernetes.io/pod"
+OF_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/a"
+ARMOR = "container.apparmor.security.beta.kubernetes.io/a"
+NOTES = {OF_POD: "x", OF_CONTAINER: "x", ARMOR: "unconfined"}
+
+
+@pytest.mark.parametrize(
+    ("pod", "container", "of"),
+    [
+        ({}, {}, [OF_POD, OF_CONTAINER, ARMOR]),
+        ({"seccompProfile": {}}, {}, [OF_CONTAINER, ARMOR]),
+        ({}, {"seccompProfile": {}}, [OF_POD, ARMOR]),
+        ({}, {"appArmorProfile": {}}, [OF_POD, OF_CONTAINER]),
+        ({"appArmorProfile": {"type": "Unconfined"}}, {}, [OF_POD, OF_CONTAINER]),
+        ({"appArmorProfile": {"type": "RuntimeDefault"}}, {}, [OF_POD, OF_CONTAINER, ARMOR]),
+    ],
+)
+def test_old_profiles_in_annotations_are_warned_of_unless_a_field_says_the_same(pod, container, of):
+    spec = {"securityContext": pod, "containers": [{"name": "a", "securityContext": container}]}
+    told = template_warnings({"metadata": {"annotations": NOTES}, "spec": spec}, ROOT)
+    assert [str(place) for place, _, _ in told] == [f"metadata.annotations[{key}]" for key in of]
+
+
+@pytest.mark.parametrize(
+    ("note", "profile"),
+    [
+        ("runtime/default", {"type": "RuntimeDefault"}),
+        ("localhost/p", {"type": "Localhost", "localhostProfile": "p"}),
+        ("unconfined", {"type": "Unconfined"}),
+        ("localhost/", None),
+        ("other", None),
+    ],
+)
+def test_a_note_of_app_armor_stands_for_a_profile(note, profile):
+    for field in (profile or {}, {"type": "Other"}):
+        spec = {"securityContext": {"appArmorProfile": field}, "containers": [{"name": "a"}]}
+        told = [*template_warnings({"metadata": {"annotations": {ARMOR: note}}, "spec": spec}, ROOT)]
+        assert bool(told) is (field != profile)
