@@ -87,6 +87,8 @@ def test_what_a_user_does_not_write_does_not_count():
     grown["metadata"]["managedFields"] = [{"fieldsV1": {}}] * MAX_VALUES
     grown["status"] = {"conditions": ["x"] * MAX_VALUES}
     assert not any("values" in cause.message for cause in validated(grown).causes)
+    grown["spec"] = LARGE["spec"]
+    assert any("50,009 values" in cause.message for cause in validated(grown).causes)
 
 
 def test_an_object_in_deletion_loses_its_finalizers_whatever_its_size():

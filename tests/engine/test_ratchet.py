@@ -32,6 +32,7 @@ WIDGET = crd(
         size=NUMBER,
         colour={**TEXT, "default": "red"},
         limits={"type": "object", "additionalProperties": NUMBER},
+        options={"type": "object", "additionalProperties": NUMBER},
         parts={"type": "array", "items": PART},
     ),
 )
@@ -48,6 +49,7 @@ RULES = {
     "AC208": ("metadata", "!has(object.metadata.labels) || !has(object.metadata.annotations)"),
     "AC209": ("metadata", "object.metadata.?annotations.?a.orValue('') != 'bad'"),
     "AC210": ("spec.note", "facts.operator.most > 1"),
+    "AC211": ("spec", "!has(self.options)"),
     "AC401": ("spec.text", "facts.queue.most > 3"),
     "AC402": ("spec", "facts.queue.most > 3"),
 }
@@ -172,6 +174,8 @@ CASES = [
     ({"text": "sea", "colour": "red"}, put(text="a", colour=None), set(), {"AC207"}),
     ({"text": "a", "colour": "pink"}, put(text="sea", colour=None), {"AC207"}, set()),
     ({"text": "a", "colour": "green"}, put(colour="pink"), {"AC207"}, set()),
+    ({}, put(options={}), {"AC211"}, set()),
+    ({"options": {}}, put(options={"a": 1}), set(), {"AC211"}),
     ({"queue": "small", "text": "a"}, put(size=2), set(), {"AC401", "AC402"}),
     ({"queue": "small", "text": "a"}, put(text="b"), {"AC401"}, {"AC402"}),  # the field that it names has changed
     ({"queue": "small", "text": "a"}, put(queue="tiny"), {"AC401", "AC402"}, set()),  # the fact tells of another one
