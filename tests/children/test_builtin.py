@@ -149,7 +149,8 @@ def workload(kind: str, pod: Any, version: str = "apps/v1") -> dict[str, Any]:
     ("obj", "judged"),
     [
         (workload("Deployment", POD), True),
-        (workload("StatefulSet", POD), True),
+        *((workload(kind, POD), True) for kind in ("DaemonSet", "ReplicaSet", "StatefulSet")),
+        *((workload(kind, {}), False) for kind in ("DaemonSet", "ReplicaSet", "StatefulSet")),
         (workload("Job", POD, "batch/v1"), True),
         (workload("Deployment", POD, "apps/v1beta1"), False),
         ({"apiVersion": "v1", "kind": "Pod", "spec": POD}, True),

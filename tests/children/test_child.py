@@ -84,6 +84,7 @@ LEAVES = """\
         ("labels", 2, "metadata.labels", ("spec.source",)),
         ("labels", "https://h/x.gguf", "spec.source", ()),
         ("format", MISSING, "spec.format", ("spec.source",)),  # the child lacks it, and so may the object
+        ("format", "MISSING", "spec.format", ("spec.source",)),
         ("layers", 3, "spec.hardware.gpu.layers", ()),  # as Go writes a whole float
         ("layers", "3.5", "spec.hardware.gpu.layers", ("spec.source",)),
     ],

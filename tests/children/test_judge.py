@@ -167,6 +167,10 @@ def leader(**template: Any) -> dict[str, Any]:
         (leader(), []),
         (leader(leaderTemplate=1), []),
         (leader(leaderTemplate={"metadata": {"labels": {"c": "d"}}, "spec": {"containers": [CONTAINER]}}), []),
+        (
+            leader(leaderTemplate={"metadata": {"labels": {"a b": "c"}}, "spec": {"containers": [CONTAINER]}}),
+            ["spec.leaderWorkerTemplate.leaderTemplate.labels"],
+        ),
         (leader(leaderTemplate={"metadata": 1, "spec": {"containers": [CONTAINER]}}), []),
         (
             leader(leaderTemplate={"spec": {"containers": [{"name": "A", "image": "i"}]}}),
@@ -219,7 +223,9 @@ def test_what_kubernetes_says_of_a_child_spends_too(judge: Any, least: int) -> N
 def test_a_rule_of_a_definition_spends_its_rounds_and_none_is_run_where_the_fields_are_wrong() -> None:
     rule = {"rule": "self.all(word, '%s'.format([word]) != 'b')", "message": "b"}
     words = {"type": "array", "maxItems": 200, "items": {"type": "string"}, "x-kubernetes-validations": [rule]}
-    definition = crd("acme.example.com", "Gauge", spec_schema(words=words, size={"type": "integer"}))
+    schema = spec_schema(words=words, size={"type": "integer"})
+    whole = {"rule": "!has(self.spec.size) || self.spec.size < 9", "message": "big"}
+    definition = crd("acme.example.com", "Gauge", {**schema, "x-kubernetes-validations": [whole]})
     version = load_crd(definition).versions["v1"]
 
     def judged(budget: Budget, **spec: Any) -> list[str]:
@@ -230,6 +236,7 @@ def test_a_rule_of_a_definition_spends_its_rounds_and_none_is_run_where_the_fiel
     assert judged(few, words=["a"]) == judged(many, words=["a"] * 100) == []
     assert few.left - many.left >= 100
     assert judged(Budget(), words=["b"]) == ["spec.words"]
+    assert judged(Budget(), words=["a"], size=9) == [""], "of the whole object"
     assert judged(Budget(), words=["b"], size="1") == ["spec.size"]
 
 

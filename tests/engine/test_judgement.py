@@ -110,9 +110,7 @@ def test_what_a_reference_hides_is_told_once_and_only_if_a_rule_reads_it(tmp_pat
     decision = validated(WIDGET, loaded, spec={"queue": "q", "size": 3}, view=Blind())
     assert decision.warnings[0].message.startswith("not judged: Queue objects may not be read")
     assert decision.audit["aside"] == "AC401"
-    document["spec"]["validations"] = [
-        {"code": "AC403", "at": "spec.size", "rule": "self < 9", "docs": "A rule."}
-    ]
+    document["spec"]["validations"] = [{"code": "AC403", "at": "spec.size", "rule": "self < 9", "docs": "A rule."}]
     for message, size in (("'is big'", 3), ("'is big for ' + facts.queue.name", 10)):
         document["spec"]["validations"][0] |= {"messageExpression": message}
         loaded = catalog.load(packs=[pack_at(tmp_path / f"none{size}", yaml.safe_dump(document))])

@@ -100,8 +100,7 @@ class Child:
         if not paths:
             return NOWHERE
         is_absent = _at(self.object, place) in (MISSING, "")
-        ranks = {path: _rank(owner, path, place, value, index, is_absent) for index, path in enumerate(paths)}
-        first, *others = sorted(paths, key=ranks.__getitem__)
+        first, *others = sorted(paths, key=lambda path: _rank(owner, path, place, value, is_absent))
         if _has(_at(owner, first), value):  # it is the cause, whatever else the expression reads
             others = []
         written = (field_path(path) for path in others if _at(owner, path) is not MISSING)
@@ -218,14 +217,12 @@ def _below(value: Any, key: str | int) -> Any:
     return value[key] if isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value) else MISSING
 
 
-def _rank(
-    owner: Any, path: Place, place: Place, value: Any, index: int, is_absent: bool
-) -> tuple[bool, bool, bool, bool, int]:
+def _rank(owner: Any, path: Place, place: Place, value: Any, is_absent: bool) -> tuple[bool, bool, bool, bool]:
     written = _at(owner, path)
     is_same = _has(written, value)
     name = next((key for key in reversed(place) if isinstance(key, str)), "")
     is_lacking = written is MISSING and not (is_absent and path[-1:] == (name,))
-    return not is_same, is_lacking, path == _METADATA, path[-1:] != (name,), index
+    return not is_same, is_lacking, path == _METADATA, path[-1:] != (name,)
 
 
 def _has(written: Any, value: Any) -> bool:

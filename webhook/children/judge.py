@@ -28,6 +28,7 @@ from webhook.vap import CLUSTER_KINDS
 
 _DEFAULT: Final = "default"
 _LABELS: Final = {"a": "b"}
+"""What a workload of any template is selected by."""
 _OF_SET: Final = ("spec", "leaderWorkerTemplate")
 _TEMPLATES: Final = {"LeaderWorkerSet": ((*_OF_SET, "leaderTemplate"), (*_OF_SET, "workerTemplate"))}
 """By kind that Kubernetes does not have, where the templates of its pods are."""
@@ -138,8 +139,9 @@ def template_errors(child: dict[str, Any], budget: Budget) -> Iterator[FieldErro
         if not isinstance(template, dict):
             continue
         metadata = template.get("metadata")
-        labels = (metadata.get("labels") if isinstance(metadata, Mapping) else None) or _LABELS
-        spec = {"selector": {"matchLabels": labels}, "template": {**template, "metadata": {"labels": labels}}}
+        labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
+        labels = {**labels, **_LABELS} if isinstance(labels, Mapping) else _LABELS
+        spec = {"selector": {"matchLabels": _LABELS}, "template": {**template, "metadata": {"labels": labels}}}
         workload = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": spec}
         errors = [*child_errors(placed(workload, _DEFAULT), budget)] or [*pod_errors(workload, budget)]
         prefix = "spec.template"
@@ -151,8 +153,8 @@ def template_errors(child: dict[str, Any], budget: Budget) -> Iterator[FieldErro
 def pod_warnings(child: dict[str, Any], budget: Budget) -> Iterator[tuple[str, str]]:
     """Fields and texts: what the API server warns of, in the pods of a child."""
     path, template = template_of(child)
-    if template is not None and isinstance(template.get("spec"), dict):
-        for field, text in warned("PodSpec", template["spec"], budget=budget):
+    if template is not None:
+        for field, text in warned("PodSpec", template.get("spec"), budget=budget):
             yield f"{path}.spec.{field}" if field else f"{path}.spec", text
 
 

@@ -74,7 +74,7 @@ class Repository:
         top = top_of(Path.cwd())
         first = next((path.resolve() for path in paths if str(path) != "-"), Path.cwd())
         if top is None or not first.is_relative_to(top):
-            top = top_of(first if first.is_dir() else first.parent)
+            top = top_of(first)
         if top is None:
             _fail(f"{first} is in no Git repository")
         return cls.at(top)
