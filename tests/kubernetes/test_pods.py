@@ -313,6 +313,7 @@ HALF = {"memory": "0.5", "ephemeral-storage": "0.5", "cpu": "0.5"}
             ],
             [],
         ),
+        ({"hostAliases": [{}]}, [], []),
         (
             {"hostAliases": [{"ip": "1.1.1.1"}, {"ip": "1.1.1.1"}, {"ip": "::01"}, {"ip": "nothing"}]},
             ["hostAliases[2].ip"],
@@ -401,3 +402,36 @@ def test_a_note_of_app_armor_stands_for_a_profile(note, profile):
         spec = {"securityContext": {"appArmorProfile": field}, "containers": [{"name": "a"}]}
         told = [*template_warnings({"metadata": {"annotations": {ARMOR: note}}, "spec": spec}, ROOT)]
         assert bool(told) is (field != profile)
+
+
+def test_no_warning_of_old_profiles_is_certain_in_a_part_and_a_value_is_a_whole_unless_it_is_said():
+    template = {"metadata": {"annotations": NOTES}, "spec": {"containers": [{"name": "a"}]}}
+    assert len(warned("PodTemplateSpec", template)) == 3
+    assert warned("PodTemplateSpec", template, part=True) == []
+    assert warned("EnvVar", {"name": ""}) == warned("PodSpec", None) == []
+
+
+@pytest.mark.parametrize(
+    ("signer", "seconds", "is_right"),
+    [
+        ("kubernetes.io/a", 86_400, True),
+        ("kubernetes.io/a", 86_401, False),
+        ("x.kubernetes.io/a", 86_401, False),
+        ("xkubernetes.io/a", 86_401, True),
+        ("example.com/a", 91 * 86_400, True),
+        ("example.com/a", 91 * 86_400 + 1, False),
+        ("example.com/a", 3_600, True),
+        ("example.com/a", 3_599, False),
+    ],
+)
+def test_a_certificate_of_kubernetes_lives_a_day_at_most_and_another_one_ninety_one(signer, seconds, is_right):
+    certificate = {"signerName": signer, "keyType": "ED25519", "keyPath": "k", "maxExpirationSeconds": seconds}
+    volume = {"name": "v", "projected": {"sources": [{"podCertificate": certificate}]}}
+    assert (not validate("Volume", volume)) is is_right
+
+
+@pytest.mark.parametrize("owner", ["pod", ""])
+def test_a_pod_of_no_known_owner_may_end(owner):
+    spec = {"restartPolicy": "Never", "activeDeadlineSeconds": 60}
+    assert validate("PodSpec", spec, part=True, owner=owner) == []
+    assert len(validate("PodSpec", spec, part=True)) == 2
