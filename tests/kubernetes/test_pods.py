@@ -435,3 +435,9 @@ def test_a_pod_of_no_known_owner_may_end(owner):
     spec = {"restartPolicy": "Never", "activeDeadlineSeconds": 60}
     assert validate("PodSpec", spec, part=True, owner=owner) == []
     assert len(validate("PodSpec", spec, part=True)) == 2
+
+
+@pytest.mark.parametrize(("amount", "is_right"), [(2**63 - 2, True), (2**63 - 1, False), (2**63, False)])
+def test_huge_pages_are_counted_in_sixty_four_bits(amount, is_right):
+    limits = {"hugepages-2": str(amount), "cpu": "1"}
+    assert (not validate("ResourceRequirements", {"limits": limits})) is is_right
