@@ -214,6 +214,10 @@ def test_what_may_not_change_is_compared_with_what_is_stored_but_for_a_job() -> 
     stored["spec"]["template"] = {"metadata": {"labels": {"a": "b"}}, "spec": POD}
     assert builtin_errors(stored) == []
     assert [error.field for error in builtin_errors(other, stored)] == ["spec.selector"]
+    ports = {"ports": [{"port": 80}]}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": ports}
+    kept = {**service, "spec": {**ports, "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"]}}
+    assert builtin_errors(service, kept) == [], "the addresses are taken over"
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": {"spec": POD}}}
     job["spec"]["template"]["spec"] = {**POD, "restartPolicy": "Never"}
     assert builtin_errors(job, completed(job)) == [], "it is given its selector and labels anew"

@@ -295,8 +295,8 @@ def test_an_object_is_remembered_by_its_parts_of_pods_or_by_what_is_judged_of_it
         for spec in specs:
             assert not said(decided(loaded, kind, spec).warnings)
         assert len(right) == (kind is SERVICE)
-    for hostname, number in (("a", 2), ("a", 2), ("b", 3)):
-        assert not said(decided(loaded, RUNTIME, {"engineConfig": {"hostname": hostname}}).warnings)
+    for value, number in (("a", 2), ("a", 2), ("b", 3)):
+        assert not said(decided(loaded, BASE, {"storage": {"nodeSelector": {"k": value}}}).warnings)
         assert len(right) == number
 
 
@@ -406,4 +406,6 @@ def test_of_what_the_schema_refuses_nothing_is_said_nor_of_its_items(loaded, ref
 
 
 def test_enforcements_may_name_both_codes(loaded):
+    decision = decided(loaded, SERVICE, {"engine": {"hostname": "My_Host", "nodeSelector": OLD}})
+    assert {warning.code for warning in decision.warnings} == {"KP001", "KP002"}
     assert {"KP001", "KP002"} <= vocabulary(loaded).codes

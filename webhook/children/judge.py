@@ -146,8 +146,7 @@ def template_errors(child: dict[str, Any], budget: Budget) -> Iterator[FieldErro
         errors = [*child_errors(placed(workload, _DEFAULT), budget)] or [*pod_errors(workload, budget)]
         prefix = "spec.template"
         for error in errors:
-            if error.field.startswith(prefix):
-                yield replace(error, field=f"{'.'.join(path)}{error.field.removeprefix(prefix)}")
+            yield replace(error, field=f"{'.'.join(path)}{error.field.removeprefix(prefix)}")
 
 
 def pod_warnings(child: dict[str, Any], budget: Budget) -> Iterator[tuple[str, str]]:
