@@ -168,6 +168,7 @@ def workload(kind: str, pod: Any, version: str = "apps/v1") -> dict[str, Any]:
         (workload("Deployment", {"containers": []}), False),
         (workload("Deployment", {"containers": None}), False),
         (workload("Deployment", {"containers": "none"}), True),
+        (workload("Deployment", {"containers": 1}), True),
         (workload("Deployment", {"containers": [{"name": "a"}]}), False),
         (workload("Deployment", {"containers": [{"name": "a", "image": ""}]}), False),
         (workload("Deployment", {"containers": [*POD["containers"], {"name": "b"}]}), False),
@@ -214,10 +215,13 @@ def test_what_may_not_change_is_compared_with_what_is_stored_but_for_a_job() -> 
     stored["spec"]["template"] = {"metadata": {"labels": {"a": "b"}}, "spec": POD}
     assert builtin_errors(stored) == []
     assert [error.field for error in builtin_errors(other, stored)] == ["spec.selector"]
-    ports = {"ports": [{"port": 80}]}
-    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": ports}
-    kept = {**service, "spec": {**ports, "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"]}}
-    assert builtin_errors(service, kept) == [], "the addresses are taken over"
+    ports = {"ports": [{"port": 80, "nodePort": 30_000}]}
+    before, after = (
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {**ports, "type": type_}}
+        for type_ in ("NodePort", "ClusterIP")
+    )
+    assert builtin_errors(after) != []
+    assert builtin_errors(after, before) == [], "the port that was allocated goes with the type"
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": {"spec": POD}}}
     job["spec"]["template"]["spec"] = {**POD, "restartPolicy": "Never"}
     assert builtin_errors(job, completed(job)) == [], "it is given its selector and labels anew"

@@ -17,7 +17,8 @@ from webhook.policy import MISSING, PolicyScope, Prepared
 OWNER = Kind("inference.llmkube.dev", "Model")
 OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 DEEP = {**OPEN, "properties": {"deep": OPEN}}
-FACTS = {name: {"type": "object", "properties": {"any": DEEP}} for name in ("prefetch", "served")}
+ITEMS = {"type": "array", "items": {"type": "object", "properties": {"any": DEEP}}}
+FACTS = {name: {"type": "object", "properties": {"any": DEEP, "items": ITEMS}} for name in ("prefetch", "served")}
 SPEC = {"source": "https://h/x.gguf", "files": ["a", "b"], "hardware": {"gpu": {"count": 2, "layers": 3.0}}}
 OBJECT = {"metadata": {"name": "m", "namespace": "n", "labels": {"a": "1", "b": "2"}}, "spec": SPEC}
 
@@ -257,6 +258,9 @@ def test_a_member_of_what_is_merged_is_judged_at_its_place_and_so_is_an_item() -
         ("spec", "hardware", "deep", ""),
         ("spec", "hardware", "deep", "x"),
     }
+    head = CHILD.replace("becomes", "each: facts.prefetch.items\n    becomes")
+    child = a_child('      data: {one: "${self.any.deep}"}\n', OBJECT, {"items": [fact]}, head)
+    assert {*child.judged()} == {("spec", "hardware", "deep", ""), ("spec", "hardware", "deep", "x")}
 
 
 def test_a_child_that_reads_what_is_hidden_is_left_out_and_the_next_is_made() -> None:

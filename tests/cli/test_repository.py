@@ -208,6 +208,7 @@ def test_git_is_run_with_the_settings_that_switch_programs_off(
     for command in (opened, asked):
         assert {value for flag, value in pairwise(command) if flag == "-c"} == settings
         assert command[:2] == ["git", "--no-pager"]
+    assert asked[-2:] == ["--end-of-options", "base^{commit}"]
     assert {f"--git-dir={here.folder}", f"--work-tree={here.top}", "--literal-pathspecs"} <= {*asked}
     never = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1"}
     never |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}

@@ -242,7 +242,7 @@ def _belongs(folder: Path, top: Path) -> bool:
         back = Path(folder, (folder / "gitdir").read_text().strip())
     except (OSError, ValueError):
         done = _run(["config", "--file", str(folder / "config"), "core.worktree"], surroundings(**_NO_CONFIGURATION))
-        return not done.returncode and Path(folder, os.fsdecode(done.stdout.strip())).resolve() == top
+        return Path(folder, os.fsdecode(done.stdout.strip())).resolve() == top
     return back.name == ".git" and back.parent.resolve() == top
 
 
