@@ -154,6 +154,8 @@ def workload(kind: str, pod: Any, version: str = "apps/v1") -> dict[str, Any]:
         (workload("Job", POD, "batch/v1"), True),
         (workload("Deployment", POD, "apps/v1beta1"), False),
         ({"apiVersion": "v1", "kind": "Pod", "spec": POD}, True),
+        ({"apiVersion": "v1", "kind": "Pod", "spec": {}}, False),
+        ({"apiVersion": "batch/v1", "kind": "CronJob", "spec": {}}, False),
         (
             {
                 "apiVersion": "batch/v1",
@@ -225,3 +227,30 @@ def test_what_may_not_change_is_compared_with_what_is_stored_but_for_a_job() -> 
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": {"spec": POD}}}
     job["spec"]["template"]["spec"] = {**POD, "restartPolicy": "Never"}
     assert builtin_errors(job, completed(job)) == [], "it is given its selector and labels anew"
+
+
+@pytest.mark.parametrize(
+    ("schema", "fits"),
+    [
+        ({"maximum": 1.5}, True),
+        ({"maximum": 1}, True),
+        ({"maximum": "1"}, False),
+        ({"maximum": True}, False),
+        ({"default": {"a": 1}}, True),  # its type is left open
+        ({"default": None}, True),
+    ],
+)
+def test_a_number_may_be_a_fraction_and_a_value_of_any_type_fits(schema: dict[str, Any], fits: bool) -> None:
+    versions = [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "spec": {"versions": versions},
+    }
+    kind = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+    assert (not decode_builtin(kind, definition)[1]) is fits
+
+
+def test_an_object_without_fields_may_have_any() -> None:
+    revision = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "data": {"a": 1}, "revision": 1}
+    assert decode_builtin(GroupVersionKind("apps", "v1", "ControllerRevision"), revision) == (revision, [])

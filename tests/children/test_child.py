@@ -51,6 +51,11 @@ TEXTS = {
     "gpu": "object.spec.?hardware.?gpu",
     "source": "object.metadata.name + object.spec.source + object.spec.files.join('')",
     "other": "object.metadata.name + object.spec.source",
+    "mmproj": "object.spec.source == '' ? 'x' : object.spec.?mmproj.orValue('')",
+    "lacking": "object.spec.?mmproj.orValue('') + object.spec.source",
+    "gone": "!has(object.spec.mmproj) && object.spec.source != '' ? optional.none() : optional.of('x')",
+    "direct": "facts.prefetch.any",
+    "all": "facts == facts ? 'a' : 'b'",
     "labels": "object.spec.source + string(object.metadata.labels.size())",
     "format": "object.spec.source == '' ? optional.of('x') : object.spec.?format",
     "layers": "string(object.spec.hardware.gpu.layers) + object.spec.source",
@@ -66,6 +71,7 @@ LEAVES = """\
       data:
         none: constant
 """ + "".join(f'        {name}: "${{{text}}}"\n' for name, text in TEXTS.items())
+LEAVES += f"        more: {{mmproj: '${{{TEXTS['lacking'].replace(chr(39), chr(39) * 2)}}}'}}\n"
 
 
 @pytest.mark.parametrize(
@@ -86,6 +92,9 @@ LEAVES = """\
         ("labels", "https://h/x.gguf", "spec.source", ()),
         ("format", MISSING, "spec.format", ("spec.source",)),  # the child lacks it, and so may the object
         ("format", "MISSING", "spec.format", ("spec.source",)),
+        ("mmproj", MISSING, "spec.mmproj", ("spec.source",)),  # the child has an empty one
+        ("lacking", MISSING, "spec.source", ()),  # the object has no other
+        ("gone", MISSING, "spec.source", ()),
         ("layers", 3, "spec.hardware.gpu.layers", ()),  # as Go writes a whole float
         ("layers", "3.5", "spec.hardware.gpu.layers", ("spec.source",)),
     ],
@@ -99,10 +108,11 @@ def test_of_several_fields_one_is_the_cause(place: str, value: Any, field: str, 
 def test_what_a_fact_reads_of_the_object_decides_and_its_namespace_and_others_do_not() -> None:
     child = a_child(LEAVES)
     reads = {"metadata.name", "spec.files", "spec.hardware.gpu.resourceClaims", "spec.mmproj", "spec.source", "status"}
-    for place in ("fact", "whole"):
+    for place in ("fact", "whole", "direct"):
         assert {*child.origin(("data", place)).reads} == reads
     assert child.origin(("data", "rival")).reads == ("metadata.name",)
-    assert child.origin(("data", "none")) == Origin()
+    assert child.origin(("data", "none")) == child.origin(("data", "all")) == Origin()
+    assert child.origin(("data", "more", "mmproj")).field == "spec.source", "the child has a value"
 
 
 def test_at_most_three_others_are_named() -> None:
@@ -130,6 +140,10 @@ def test_a_value_that_no_entry_has_is_that_of_the_map() -> None:
     child = a_child(LEAVES)
     assert child.origin(("metadata", "labels"), "z").field == "metadata.labels"
     assert child.origin(("metadata", "labels"), 1).field == "metadata.labels"
+    assert child.origin(("data", "gpu"), "z") == Origin("spec.hardware.gpu", exact=True)
+    assert child.origin(("data", "copied", "z")) == Origin("spec.files.z", exact=True)
+    named = a_child(LEAVES, {**OBJECT, "spec": {**SPEC, "source": "MISSING"}})
+    assert named.origin(("data", "other")).others == ("metadata.name",)
 
 
 MERGED = "      data: ${facts.prefetch.any}\n"
@@ -145,10 +159,19 @@ def merged_child(value: Any, node: Any, *, at: str = "spec.hardware", fields: st
 VALUE = {
     "env": [{"name": "A"}, {"name": "B", "value": "1"}, {"name": "C"}],
     "image": "i",
-    "args": ["x", "y"],
-    "containers": [{"name": "runner", "image": "r"}],
+    "args": ["name", "y"],
+    "containers": [{"name": "runner", "image": "r", "env": [{"name": "A"}, {"name": "B"}]}],
+    "model": {"name": "m"},
+    "pod": {"containers": [{"name": "runner"}]},
 }
-NODE = {"env": [{"name": "B", "value": "2"}, {"name": "A"}], "image": "i", "args": ["x"], "runner": {"image": "q"}}
+NODE = {
+    "env": [{"name": "B", "value": "2"}, {"name": "A"}],
+    "image": "i",
+    "args": ["name"],
+    "runner": {"image": "q", "env": [{"name": "B"}]},
+    "model": {"name": "m"},
+    "pod": {"containers": [{"name": "runner"}]},
+}
 
 
 @pytest.mark.parametrize(
@@ -168,6 +191,9 @@ NODE = {"env": [{"name": "B", "value": "2"}, {"name": "A"}], "image": "i", "args
         (("containers", 0, "image"), "spec.hardware.runner.image", False, ""),
         (("containers", 0, "ports", 0, "name"), "spec.hardware.runner", False, "ports[0].name"),
         (("volumes", 0), "spec.hardware", False, "volumes[0]"),
+        (("containers", 0, "env", 1, "name"), "spec.hardware.runner.env[0].name", True, ""),
+        (("pod", "containers", 0), "spec.hardware.pod.containers[0]", True, ""),
+        (("model", "name"), "spec.hardware.model.name", True, ""),
     ],
 )
 def test_a_place_in_what_is_merged_is_that_of_the_object_or_the_nearest_that_it_has(
@@ -203,11 +229,12 @@ KEYED = {
     ("name", "key"),
     [
         *KEYED.items(),
+        ("ports", "name"),
         *(("list", key) for key in ("name", "mountPath", "containerPort", "key", "devicePath", "topologyKey", "ip")),
     ],
 )
 def test_an_item_of_a_merged_list_is_found_by_what_tells_it_apart(name: str, key: str) -> None:
-    same = OTHER if name in KEYED else {}
+    same = OTHER if name in KEYED and key != "name" else {}
     items = [{**same, key: "b"}, {**same, key: "c"}]
     child = merged_child({name: items}, {name: [{**same, key: "a"}, "odd", {**same, key: "c"}, {**same, key: "b"}]})
     fields = [child.origin(("data", name, index)).field for index in range(2)]
@@ -220,14 +247,17 @@ def test_an_item_of_a_merged_list_is_found_by_what_tells_it_apart(name: str, key
         ([{"other": 1}, {"other": 2}], [{"other": 2}, {"other": 1}], "spec.hardware.list[1]"),  # by its index
         ([{"name": "b"}, {"name": "a"}], [{"name": "a"}, {"name": "a"}], "spec.hardware.list[0]"),  # the first of two
         ([{"name": "b"}, {"name": []}], [{"name": []}, {"name": []}], "spec.hardware.list"),
-        ([{"name": "b"}, {"port": 80, "targetPort": 8080}], [{"containerPort": 80}, {"containerPort": 8080}], None),
+        (
+            [{"name": "b"}, {"port": 80, "targetPort": 8080}],
+            [{"containerPort": 8080}, {"containerPort": 80}],
+            "spec.hardware.list[0]",
+        ),
         (["b", "a"], ["a", "b"], "spec.hardware.list[1]"),
         ([{"name": "b"}, {"key": "a"}], {"name": "a"}, "spec.hardware.list"),
     ],
 )
-def test_an_item_that_nothing_tells_apart_has_its_index(items: Any, node: Any, field: str | None) -> None:
-    origin = merged_child({"list": items}, {"list": node}).origin(("data", "list", 1))
-    assert origin.field == (field or "spec.hardware.list[1]")
+def test_an_item_that_nothing_tells_apart_has_its_index(items: Any, node: Any, field: str) -> None:
+    assert merged_child({"list": items}, {"list": node}).origin(("data", "list", 1)).field == field
 
 
 def test_two_lists_of_a_child_are_searched_each_for_itself() -> None:
@@ -248,6 +278,7 @@ def test_what_is_copied_and_what_stands_alone_is_judged_in_the_child() -> None:
     }
     assert alone.alone()["data"] == {"b": 2}
     assert {*merged_child({"a": 1}, {"a": 1}).judged()} == set()
+    assert {*a_child(MERGED, OBJECT, {"any": {"a": 1}}).judged()} == set(), "nothing is merged"
     assert {*merged_child("text", {"a": 1}, alone={}).judged()} == {("spec", "hardware", "")}
 
 

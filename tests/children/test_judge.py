@@ -133,6 +133,26 @@ def test_a_definition_judges_a_child_of_its_kind(spec: Any, more: dict[str, Any]
 def test_what_a_definition_judges_spends_as_well() -> None:
     with pytest.raises(SpentError, match="at Model"):
         of_definition({"source": "hf://a/b"}, Budget(limit=1))
+    head = '{"apiVersion":"inference.llmkube.dev/v1alpha1","kind":"Model","metadata":{"name":"m","namespace":"n"}'
+    steps = 1 + len(f'{head},"spec":{{}}}}') // 16
+    of_definition({}, Budget(limit=steps))
+    with pytest.raises(SpentError):
+        of_definition({}, Budget(limit=steps - 1))
+
+
+def test_a_child_that_cannot_be_decoded_is_one_error() -> None:
+    deep: Any = {}
+    for _ in range(5_000):
+        deep = {"a": deep}
+    (error,) = of_definition({"source": deep})
+    assert (error.field, error.detail) == ("", "the object is nested too deeply")
+
+
+def test_metadata_of_another_type_is_as_good_as_none() -> None:
+    assert fields(child_errors({"apiVersion": "v1", "kind": "ConfigMap", "metadata": 1}, Budget())) == [
+        "metadata.name",
+        "metadata.namespace",
+    ]
 
 
 def test_only_the_pods_of_a_child_are_refused_for_what_only_pods_are_refused_for() -> None:
@@ -201,6 +221,8 @@ def test_warnings_about_pods_are_told_at_their_place() -> None:
         "spec.template.spec.nodeSelector[beta.kubernetes.io/arch]"
     ]
     assert [*pod_warnings(deployment(), Budget())] == []
+    nothing = {"containers": [CONTAINER], "volumes": [{"name": "v", "projected": {"sources": [{}]}}]}
+    assert [field for field, _ in pod_warnings(deployment(nothing), Budget())] == ["spec.template.spec"]
     assert [*pod_warnings({"apiVersion": "v1", "kind": "ConfigMap"}, Budget())] == []
     assert [*pod_warnings({**deployment(), "spec": {"template": {"spec": 1}}}, Budget())] == []
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.crds import crd, spec_schema
 from webhook import catalog
-from webhook.kubernetes import Place, parts, pod_places
+from webhook.kubernetes import Place, parts, pod_places, spots
 from webhook.kubernetes.judge import DATA
 from webhook.schema import load_crd
 
@@ -84,8 +84,10 @@ def with_names(kind: str, count: int) -> dict[str, Any]:
 def test_a_node_has_a_type_if_it_has_most_of_its_names_and_what_tells_it(kind: str) -> None:
     most = math.ceil(0.6 * len(DATA["shapes"][kind]))
     least = max(most, len(TOLD.get(kind, ())))
-    named = with_names(kind, least)
-    assert type_of(named) == type_of(with_names(kind, len(DATA["shapes"][kind]))) == kind
+    named, every = with_names(kind, least), with_names(kind, len(DATA["shapes"][kind]))
+    for name in TOLD.get(kind, {}):
+        assert type_of({key: value for key, value in every.items() if key != name}) == "", name
+    assert type_of(named) == type_of(every) == kind
     for name in named:
         if name in TOLD.get(kind, {}) or least == most:
             assert type_of({key: value for key, value in named.items() if key != name}) == "", name
@@ -174,5 +176,6 @@ def test_what_a_verdict_depends_on_is_what_has_parts_of_pods_in_it() -> None:
     assert place is not None
     env = [{"name": "A"}]
     assert parts(place, {"kind": "x", "spec": {"part": {"a": "b", "env": env}}}) == {"spec": {"part": {"env": env}}}
+    assert [str(spot.path) for spot in spots(place, {"spec": {"part": {"a": "b", "env": env}}})] == ["spec.part.env[0]"]
     for value in ({}, {"spec": {"part": {"a": "b"}}}, {"spec": {"part": {"env": "x"}}}, {"spec": 1}, None):
         assert parts(place, value) is None

@@ -10,7 +10,7 @@ from webhook.cel import BudgetExceeded, CelError
 from webhook.cluster import Kind
 from webhook.facts import inputs_of
 from webhook.ground.fieldpath import field_keys, field_path
-from webhook.policy import FACTS, MISSING, OBJECT, SELF, ChildRule, Frame, Merged, PolicyScope, TooManyError
+from webhook.policy import MISSING, OBJECT, SELF, ChildRule, Frame, Merged, PolicyScope, TooManyError
 
 Place: TypeAlias = tuple[str | int, ...]
 """Keys of a field, in a child or in the object."""
@@ -110,7 +110,7 @@ class Child:
         """The fields of the object at a path: itself, or what a fact reads."""
         if path[0] == OBJECT:
             yield path[1:]
-        elif path[0] == FACTS and len(path) > 1:
+        elif len(path) > 1:
             for kind, keys in inputs_of(self.owner, str(path[1])):
                 if kind == self.owner and keys != _NAMESPACE:
                     yield keys[: keys.index("*")] if "*" in keys else keys
@@ -121,7 +121,7 @@ class Child:
         there = next(count for count in range(len(node.at), -1, -1) if _at(owner, node.at[:count]) is not MISSING)
         path, rest = node.at[:there], (*node.at[there:], *below)
         written = _at(owner, path)
-        while rest and there == len(node.at):
+        while rest:
             beside = node.beside.get(field_path(rest[:2])) if path == node.at else None
             taken, rest = (rest[:1], rest[1:]) if beside is None else (rest[:2], rest[2:])
             merged = _at(merged, taken)
@@ -130,8 +130,8 @@ class Child:
             if deeper is MISSING:
                 return Origin(field_path(path), (), False, field_path((beside or taken[0], *rest)), node.others)
             path, written = (*path, step), deeper
-        is_there = not rest and (isinstance(written, Mapping | list) or written == _at(self.object, place))
-        return Origin(field_path(path), (), is_there, field_path(rest), node.others)
+        is_there = isinstance(written, Mapping | list) or written == _at(self.object, place)
+        return Origin(field_path(path), (), is_there, "", node.others)
 
     def _step(self, items: Any, item: Any, name: Place, index: str | int) -> str | int:
         """Where a list of the object has an item of the merged list. The list is searched once for all places."""

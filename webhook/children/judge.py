@@ -112,9 +112,7 @@ def pod_errors(child: dict[str, Any], budget: Budget) -> Iterator[FieldError]:
     path, template = template_of(child)
     if template is None:
         return
-    metadata = template.get("metadata")
-    labels = {key: item for key, item in metadata.items() if key != "name"} if isinstance(metadata, Mapping) else {}
-    pod = {"apiVersion": "v1", "kind": "Pod", **template, "metadata": {"name": "a", "namespace": _DEFAULT, **labels}}
+    pod = {"apiVersion": "v1", "kind": "Pod", **template}
     decoded, errors = decode_builtin(kind_of(pod), pod)
     if not errors:
         for error in object_errors(completed(decoded), budget=budget):
