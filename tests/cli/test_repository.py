@@ -198,14 +198,15 @@ def test_git_is_run_with_the_settings_that_switch_programs_off(
 
     monkeypatch.setattr(subprocess, "run", seen)
     Repository.at(here.top)
-    here.commit("base")
-    (opened, its), (asked, own) = runs
+    here.commit("base").mentions(["a"])
+    (opened, its), (asked, own), (searched, _) = runs
     settings = {
         *("safe.bareRepository=explicit", "protocol.allow=never", "core.alternateRefsCommand=false"),
         *("core.askPass=false", "core.fsmonitor=false", f"core.hooksPath={os.devnull}", "core.pager=cat"),
         *("core.sshCommand=false", "credential.helper="),
     }
-    for command in (opened, asked):
+    assert {"--no-recurse-submodules", "--literal-pathspecs"} <= {*searched}
+    for command in (opened, asked, searched):
         assert {value for flag, value in pairwise(command) if flag == "-c"} == settings
         assert command[:2] == ["git", "--no-pager"]
     assert asked[-2:] == ["--end-of-options", "base^{commit}"]
@@ -273,13 +274,17 @@ def test_a_repository_behind_a_link_is_that_of_the_tree_that_it_names(tree: Path
 
 def test_a_repository_that_names_its_tree_in_no_text_is_refused(tree: Path, tmp_path: Path) -> None:
     git(tree, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
-    (tree / ".git" / "worktrees" / "linked" / "gitdir").write_bytes(b"\xff")
-    assert "which is not the repository of this folder" in refusal(Repository.at, tmp_path / "linked")
+    for content in (b"\xff", bytes(tmp_path / "linked" / "other")):
+        (tree / ".git" / "worktrees" / "linked" / "gitdir").write_bytes(content)
+        assert "which is not the repository of this folder" in refusal(Repository.at, tmp_path / "linked")
 
 
-def test_a_git_that_gives_no_reason_is_told_so(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("words", "reason"), [("", "no reason is given"), ("printf '\\377 a' >&2; ", "\ufffd a")])
+def test_a_git_that_gives_no_reason_or_not_in_a_text_is_told_so(
+    words: str, reason: str, tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "git").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "bin" / "git").write_text(f"#!/bin/sh\n{words}exit 1\n")
     (tmp_path / "bin" / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    assert refusal(Repository.at, tree).endswith(f"Git does not open {tree}: no reason is given")
+    assert refusal(Repository.at, tree).endswith(f"Git does not open {tree}: {reason}")

@@ -441,3 +441,13 @@ def test_a_pod_of_no_known_owner_may_end(owner):
 def test_huge_pages_are_counted_in_sixty_four_bits(amount, is_right):
     limits = {"hugepages-2": str(amount), "cpu": "1"}
     assert (not validate("ResourceRequirements", {"limits": limits})) is is_right
+
+
+def test_a_context_is_printed_as_go_prints_it_whatever_is_null_in_it():
+    wrong = {"allowPrivilegeEscalation": False, "privileged": True}
+    for more, printed in (
+        ({"capabilities": None, "seLinuxOptions": {"level": None}}, '"Level":""}'),
+        ({"seccompProfile": 1, "seLinuxOptions": {"level": "a"}}, '"Level":"a"}'),
+    ):
+        (text,) = _texts("SecurityContext", {**wrong, **more})
+        assert printed in text
