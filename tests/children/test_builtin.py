@@ -252,5 +252,7 @@ def test_a_number_may_be_a_fraction_and_a_value_of_any_type_fits(schema: dict[st
 
 
 def test_an_object_without_fields_may_have_any() -> None:
-    revision = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "data": {"a": 1}, "revision": 1}
-    assert decode_builtin(GroupVersionKind("apps", "v1", "ControllerRevision"), revision) == (revision, [])
+    versions = [{"name": "v1", "subresources": {"status": {"a": 1}}}]
+    definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    kind = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+    assert decode_builtin(kind, {**definition, "spec": {"versions": versions}})[1] == []
