@@ -451,3 +451,31 @@ def test_a_context_is_printed_as_go_prints_it_whatever_is_null_in_it():
     ):
         (text,) = _texts("SecurityContext", {**wrong, **more})
         assert printed in text
+
+
+AFFINITY = {REQUIRED: {"nodeSelectorTerms": [TERM]}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("PodTemplateSpec", {"spec": {"nodeSelector": OLD}}),
+        ("PodSpec", {"nodeSelector": OLD}),
+        ("Container", {"resources": {"limits": HALF}}),
+        ("InitContainer", {"resources": {"limits": HALF}}),
+        ("Container", {"env": [{"name": "A"}, {"name": "A"}]}),
+        ("InitContainer", {"env": [{"name": "A"}, {"name": "A"}]}),
+        ("Volume", {"name": "v", "gitRepo": {}}),
+        ("Affinity", {"nodeAffinity": AFFINITY}),
+        ("NodeAffinity", AFFINITY),
+        ("ResourceRequirements", {"limits": HALF}),
+    ],
+)
+def test_each_type_that_kubernetes_may_warn_of_is_warned_of_by_itself(kind, value):
+    assert warned(kind, value) != []
+
+
+def test_a_part_of_the_pods_of_a_job_need_not_say_when_they_restart():
+    assert validate("PodSpec", {}, part=True, owner="job") == []
+    (error,) = validate("PodSpec", {"restartPolicy": "Always"}, part=True, owner="job")
+    assert (error.field, error.type) == ("restartPolicy", "FieldValueRequired")
