@@ -46,6 +46,7 @@ from webhook.catalog import KnownKind
 from webhook.cli.cases import parse_cases
 from webhook.cluster import MemoryView
 from webhook.engine import Options
+from webhook.kubernetes import LINE
 from webhook.library.apiserver import stored_object
 from webhook.library.review import ReviewedManifest, Stored, review
 from webhook.manifests import documents
@@ -291,7 +292,23 @@ def _compared(causes: Sequence[Cause], reply: Reply) -> tuple[list[tuple[str, st
     nameless = {message for field, message in theirs if field == "<nil>"}
     stage = {_of_api_server(each, nameless) for each in schema}
     left_out = {each for each in theirs if NOT_RUN in each[1]}
-    return sorted(theirs - stage - left_out), [] if left_out else sorted(stage - theirs)
+    long, short = theirs - stage - left_out, stage - theirs
+    for said_in_full in sorted(filter(_is_shortened, long)):
+        shorter = next((each for each in sorted(short) if _says_less(each, said_in_full)), None)
+        if shorter is not None:
+            long.remove(said_in_full)
+            short.remove(shorter)
+    return sorted(long), [] if left_out else sorted(short)
+
+
+def _is_shortened(cause: tuple[str, str]) -> bool:
+    """Whether `check` has words of its own for what the API server says: it is long, or quotes a pattern."""
+    return len(cause[1]) > LINE or " should match '" in cause[1]
+
+
+def _says_less(ours: tuple[str, str], theirs: tuple[str, str]) -> bool:
+    """Whether it is the same reason, at the same field if the API server names one."""
+    return theirs[0] in {"<nil>", ours[0]} and ours[1].split(":")[0] == theirs[1].split(":")[0]
 
 
 def _of_api_server(cause: Cause, nameless: set[str]) -> tuple[str, str]:

@@ -26,6 +26,7 @@ from webhook.engine.review import ObjectReview, Subject
 from webhook.engine.rules import validate_rules
 from webhook.engine.schema import add_unknown_fields
 from webhook.ground.budget import SpentError, Stretch
+from webhook.policy import PolicyScope
 
 LOADED = catalog.load()
 RUNTIME = known_kind("ServingRuntime", LOADED)
@@ -68,10 +69,15 @@ def of_service(review: ObjectReview) -> Subject:
     return Subject(made, OF_MODEL, None, catalog.NOTHING_ASIDE, [])
 
 
+def with_scope(subject: Subject) -> tuple[Subject, PolicyScope]:
+    """An object, and the scope of the rules about it."""
+    return subject, subject.review.scope(subject.obj, subject.old)
+
+
 SOURCES: Final[dict[str, Callable[[ObjectReview], object]]] = {
     "validate_rules": of_rules,
     "pod_findings": lambda review: pod_findings(subject(review)),
-    "child_findings": lambda review: child_findings(of_service(review), Findings(), b""),
+    "child_findings": lambda review: child_findings(*with_scope(of_service(review)), Findings()),
     "fit_findings": lambda review: fit_findings(of_service(review), b""),
     "add_unknown_fields": lambda review: add_unknown_fields(subject(review), Findings()),
     "normalise": normalise,
@@ -116,7 +122,7 @@ SERVER: Final = known_kind("llmkube/InferenceService", LOADED)
 
 
 @pytest.mark.parametrize(
-    ("source", "least"), [(pod_findings, 64), (lambda of: child_findings(of, Findings(), b""), 192)]
+    ("source", "least"), [(pod_findings, 64), (lambda of: child_findings(*with_scope(of), Findings()), 192)]
 )
 def test_a_line_about_pods_or_children_spends_before_it_is_made(
     source: Callable[[Subject], object], least: int
@@ -148,7 +154,7 @@ def test_a_large_child_is_announced_before_it_is_copied() -> None:
     }
     request = Request(SERVER.gvk, SERVER.plural, "CREATE", obj, name="a", namespace="b")
     review = ObjectReview.of(SERVER, request, LOADED, MemoryView(), Options(checkpoint=looks.append))
-    child_findings(Subject(review, obj, None, catalog.NOTHING_ASIDE, []), Findings(), b"")
+    child_findings(*with_scope(Subject(review, obj, None, catalog.NOTHING_ASIDE, [])), Findings())
     assert "Deployment" in [look for look in looks if isinstance(look, Stretch)]
 
 

@@ -243,5 +243,5 @@ def test_the_pods_of_upstreams_samples_are_right(loaded, monkeypatch):
     monkeypatch.setattr(findings, "_judged", lambda *given: judged.append(judge(*given)) or judged[-1])
     for file in shared("samples").rglob("*.yaml"):
         list(verdicts(file, loaded))
-    assert len(judged) > 500
+    assert len(judged) > 300
     assert sum(any(sort) for sort in judged) < len(judged) / 20

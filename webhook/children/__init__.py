@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from webhook.children.child import Child, Failure, Origin, children_of
+from webhook.children.child import Child, Failure, Origin, are_none, children_of
 from webhook.ground.later import later
 
 if TYPE_CHECKING:

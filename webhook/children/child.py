@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -10,7 +11,7 @@ from webhook.cel import BudgetExceeded, CelError
 from webhook.cluster import Kind
 from webhook.facts import inputs_of
 from webhook.ground.fieldpath import field_keys, field_path
-from webhook.policy import MISSING, OBJECT, SELF, ChildRule, Frame, Merged, PolicyScope, TooManyError
+from webhook.policy import FACTS, MISSING, OBJECT, SELF, ChildRule, Frame, Merged, PolicyScope, TooManyError
 
 Place: TypeAlias = tuple[str | int, ...]
 """Keys of a field, in a child or in the object."""
@@ -203,6 +204,25 @@ def children_of(
             raise
         except (CelError, TooManyError) as error:
             yield Failure(rule, str(error))
+
+
+def are_none(rules: tuple[ChildRule, ...], scope: PolicyScope) -> bool:
+    """Whether it is certain that nothing is made of an object, which is told where the object alone decides it."""
+    if not _object_decides(rules):
+        return False
+    try:
+        return not any(True for rule in rules for _ in rule.frames(scope))
+    except CelError:
+        return False
+
+
+@lru_cache(256)
+def _object_decides(rules: tuple[ChildRule, ...]) -> bool:
+    """Whether each child has a condition, and none of them reads a fact."""
+    conditions = [rule.when for rule in rules if rule.each is None]
+    return len(conditions) == len(rules) and all(
+        when is not None and all(path[0] != FACTS for path in when.reads()) for when in conditions
+    )
 
 
 def _at(value: Any, path: Place) -> Any:

@@ -56,7 +56,7 @@ def placed(child: dict[str, Any], namespace: str) -> dict[str, Any]:
 def _as_sent(value: Any) -> Any:
     """A value as Go writes it: a whole float as an integer."""
     if isinstance(value, dict):
-        return {key: _as_sent(item) for key, item in value.items()}
+        return {key: item if item.__class__ is str else _as_sent(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_as_sent(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
@@ -140,8 +140,9 @@ def template_errors(child: dict[str, Any], budget: Budget) -> Iterator[FieldErro
         labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
         labels = {**labels, **_LABELS} if isinstance(labels, Mapping) else _LABELS
         spec = {"selector": {"matchLabels": _LABELS}, "template": {**template, "metadata": {"labels": labels}}}
-        workload = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": spec}
-        errors = [*child_errors(placed(workload, _DEFAULT), budget)] or [*pod_errors(workload, budget)]
+        metadata = {"name": "a", "namespace": _DEFAULT}
+        workload = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+        errors = [*child_errors(workload, budget)] or [*pod_errors(workload, budget)]
         prefix = "spec.template"
         for error in errors:
             yield replace(error, field=f"{'.'.join(path)}{error.field.removeprefix(prefix)}")

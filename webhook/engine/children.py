@@ -111,12 +111,12 @@ class Children(NamedTuple):
     judged: JudgedParts | None
 
 
-def child_findings(subject: Subject, of_rules: Findings, rest: bytes) -> Children | None:
-    """Findings about the children of an object, :data:`MAX_FINDINGS` of each sort; None if none is described, or the
-    object has no name, without which it is not made.
+def child_findings(subject: Subject, scope: PolicyScope, of_rules: Findings, rest: bytes = b"") -> Children | None:
+    """Findings about the children of an object, :data:`MAX_FINDINGS` of each sort; None if nothing is made of it, as
+    the ``scope`` of its rules tells, or it has no name, without which it is not made.
 
-    Nothing is said of what a rule explains, by the findings ``of_rules``, at fields that decide it. The ``rest`` is all
-    of the object but its name, see :func:`nameless`.
+    Nothing is said of what a rule explains, by the findings ``of_rules``, at fields that decide it. The ``rest`` is
+    all of the object but its name, see :func:`nameless`, where that is known.
 
     What the API server refuses is a denial under the strict profile, unless the stored object has the same fault, and a
     warning under others. Nothing is said of fields that the schema has refused.
@@ -128,10 +128,10 @@ def child_findings(subject: Subject, of_rules: Findings, rest: bytes) -> Childre
     if not policy.children or _is_empty(subject) or "metadata.annotations" in subject.refused:
         return None  # annotations that are too large would be in each child
     obj = _with_name(subject.obj)
-    if not mapping(obj, "metadata").get("name"):
+    if not mapping(obj, "metadata").get("name") or children.are_none(policy.children, scope):
         return None
     judge = _Judge(review, obj, subject.old)
-    faults = judge.faults(rest)
+    faults = judge.faults(rest or nameless(subject.obj))
     if faults:
         faults = [fault for fault in faults if not _is_refused(fault.field, subject.refused)]
     if not faults:

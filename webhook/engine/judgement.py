@@ -108,8 +108,8 @@ def _findings(subject: Subject, scope: PolicyScope) -> Findings:
     kind, options = review.kind, review.options
     findings = validate_rules(subject, scope)
     if options.settings.recommends(kind.api):
-        rest = nameless(subject.obj) if kind.policy.children or kind.fit is not None else b""
-        of_children = child_findings(subject, findings, rest)
+        rest = b"" if kind.fit is None else nameless(subject.obj)
+        of_children = child_findings(subject, scope, findings, rest)
         of_pods = pod_findings(subject, None if of_children is None else of_children.judged)
         if of_children is not None:
             of_pods = of_children.findings if of_pods is None else of_children.findings + of_pods

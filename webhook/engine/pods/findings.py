@@ -80,7 +80,9 @@ def _remembered(review: ObjectReview, place: Place, obj: dict[str, Any], judged:
     """What Kubernetes says of the parts of an object. One whose parts were right is not judged again."""
     if judged is None:
         written = parts(place, obj)
-        key = (b"" if written is None else json_of(review.prepared.policy.pod_owner, written),)
+        if written is None:
+            return [], []
+        key = (json_of(review.prepared.policy.pod_owner, written),)
     else:
         key = _OF_OBJECT
     if RIGHT.verdict(key, review.view, place, judged):

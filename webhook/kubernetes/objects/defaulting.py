@@ -28,10 +28,11 @@ Resolve = Callable[[str], Schema]
 
 def with_defaults(value: Json, name: str, resolve: Resolve) -> Json:
     """A decoded value of a type, with all that the API server fills in; the value itself does not change."""
-    properties = resolve(name)["properties"]
-    absent = {key: default for key, default in _OF_ABSENT.get(name, {}).items() if value.get(key) is None}
-    zero = {key: default for key, default in _OF_ZERO.get(name, {}).items() if not value.get(key)}
-    fields = {**value, **absent, **zero} if absent or zero else value
+    properties, fields = resolve(name)["properties"], value
+    if name in _OF_ABSENT or name in _OF_ZERO:
+        absent = {key: default for key, default in _OF_ABSENT.get(name, {}).items() if value.get(key) is None}
+        zero = {key: default for key, default in _OF_ZERO.get(name, {}).items() if not value.get(key)}
+        fields = {**value, **absent, **zero}
     filled = {key: _value(item, properties[key], resolve) for key, item in fields.items() if key in properties}
     change = _DERIVED.get(name)
     return filled if change is None else change(filled)
@@ -41,11 +42,11 @@ def _value(item: Any, schema: Schema, resolve: Resolve) -> Any:
     name = schema.get("$ref")
     if name == _QUANTITY:
         return _canonical(item)
-    if item is None and name and "properties" in resolve(name):
-        item = {}  # Go reads a null in a list as an empty structure
+    if name is not None:
+        if (item is None or isinstance(item, dict)) and "properties" in resolve(name):
+            return with_defaults(item or {}, name, resolve)  # Go reads a null in a list as an empty structure
+        return item
     if isinstance(item, dict):
-        if name:
-            return with_defaults(item, name, resolve) if "properties" in resolve(name) else item
         items = schema.get("additionalProperties")
         return {key: _value(entry, items, resolve) for key, entry in item.items()} if isinstance(items, dict) else item
     if isinstance(item, list) and isinstance(schema.get("items"), dict):

@@ -147,9 +147,11 @@ def _builtin() -> dict[str, dict[str, Any]]:
 
 def resolved(schema: Schema) -> Schema:
     """The schema, with its reference resolved. Only schemas of built-in kinds have references."""
-    if "$ref" not in schema:
+    name = schema.get("$ref")
+    if name is None:
         return schema
-    return {**_builtin()["types"][schema["$ref"]], **schema}
+    named = _builtin()["types"][name]
+    return named if len(schema) == 1 else {**named, **schema}
 
 
 def _type_of(schema: Schema, *, preserve: bool = False) -> MergeType:
