@@ -94,7 +94,7 @@ def test_a_node_has_a_type_if_it_has_most_of_its_names_and_what_tells_it(kind: s
 
 
 @pytest.mark.parametrize("kind", sorted(DATA["shapes"]))
-def test_only_a_pod_and_a_container_may_have_other_names_beside_more_of_theirs(kind: str) -> None:
+def test_only_a_pod_and_a_container_may_have_other_names_too(kind: str) -> None:
     wide = kind in {"PodSpec", "Container"}
     most = math.ceil(0.7 * len(DATA["shapes"][kind]))
     assert type_of({**with_names(kind, most), "other": TEXT}) == (kind if wide else "")
