@@ -25,16 +25,16 @@ $(KEPT): $(READY) $(shell find policies webhook -name '*.py' -o -name '*.yaml' -
 demo: $(KEPT)  ## start the webhook on loopback and send it real AdmissionReviews
 	$(VENV)/bin/modelgate demo
 
-test: $(READY)  ## run all tests; with MODELGATE_E2E=require also those on a real API server
+test: $(KEPT)  ## run all tests; with MODELGATE_E2E=require also those on a real API server
 	@mkdir -p build
 	@$(PY) -m pytest $(NODE) > build/node.log 2>&1 & node=$$!; \
 	nice -n 19 $(PY) -m pytest -n auto --ignore=tests/e2e --durations=15; units=$$?; \
 	wait $$node; nodes=$$?; cat build/node.log; exit $$((units || nodes))
 	$(PY) -m pytest $(PLANES)
 
-# Modules side by side in two processes, each with a plane of its own. What needs the node, of which there is one, mostly
-# waits: it runs beside the unit tests, which step aside.
-PLANES := tests/e2e -m "not long and not node" -n 2 --dist loadfile --durations=15
+# Modules side by side in three processes, each with a plane of its own: a module waits most of its time. What needs the
+# node, of which there is one, mostly waits, too: it runs beside the unit tests, which step aside.
+PLANES := tests/e2e -m "not long and not node" -n 3 --dist loadfile --no-loadscope-reorder --durations=15
 NODE := tests/e2e -m "node and not long" --durations=15
 
 # Left out of `make check`: clusters, tests that start whole servers and processes, and what `make conformance` runs.

@@ -17,16 +17,4 @@ if TYPE_CHECKING:
     from reconciler.writer import Writer
 
 if not TYPE_CHECKING:
-    __getattr__ = later(
-        __name__,
-        {
-            "children": "owned",
-            "health": "Health",
-            "lease": "CALL_TIMEOUT Lease",
-            "process": "Process Reach",
-            "say.conditions": "NORMALISED Condition",
-            "say.reports": "report",
-            "say.speaker": "OnRequest",
-            "writer": "Writer",
-        },
-    )
+    __getattr__ = later(__name__)

@@ -4,7 +4,7 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from hashlib import blake2b
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -18,6 +18,7 @@ from tests.laws import QUICK
 from webhook import catalog
 from webhook.catalog import KnownKind, folders, releases
 from webhook.catalog.kinds import PolicySource
+from webhook.cel import environment
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.policy import Policy
 
@@ -49,7 +50,7 @@ compile_source = releases.compiled_source
 compiled: dict[bytes, Policy] = {}
 
 
-def compile_once(known: KnownKind, source: PolicySource) -> Policy:
+def compile_once(known: KnownKind, source: PolicySource, *, on_demand: bool = False) -> Policy:  # noqa: ARG001 - for all
     """Compile a policy once per process for equal texts, definitions and ranges that hold: many tests load the shipped
     ones again, under another release or from another folder. A policy is immutable, and one with problems is not kept.
     """
@@ -68,6 +69,10 @@ def compile_once(known: KnownKind, source: PolicySource) -> Policy:
 
 
 releases.compiled_source = folders.compiled_source = compile_once
+
+
+# Trees are immutable: each text is parsed once per process, and not again for each release of an operator.
+environment._remembered, environment._SHORT = lru_cache(5_000)(environment._parse), 10_000
 
 
 def pytest_collection_finish() -> None:

@@ -17,8 +17,9 @@ from tests.shared import ROOT
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", ".compiled", "build", "dist")
 NARROWER = {
+    "tests/policies/test_proofs.py tests/facts": "tests/facts -k 'llmkube and (password or path)'",
     ".venv/bin/pytest -q": ".venv/bin/pytest -q -p no:cacheprovider -k 'llmkube and (promised or password or path)'",
-    "make docs": ".venv/bin/python -m tools.rules",
+    "make docs": ".venv/bin/python -m tools.rules llmkube",
     "make check": "make --dry-run check",
     "-n 1000": "--help",
 }

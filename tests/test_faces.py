@@ -52,7 +52,7 @@ FACES: dict[str, dict[str, str]] = {
     "webhook.cli": {
         "webhook.cli.cases": "the tables of cases, which the tools run, too",
         "webhook.cli.input.repository": "a Git repository of strangers, read safely",
-        "webhook.cli.pack.oci": "OCI image layouts, which a release makes, too",
+        "webhook.cli.pack.build": "OCI image layouts, which a release makes, too",
         "webhook.cli.output": "what is printed, without commands of terminals",
         "webhook.cli.rule": "the text that explains a rule, for the site",
         "webhook.cli.shell.running": "the parser of all commands, for the site",

@@ -341,8 +341,8 @@ ipFamilies: {{ toJson . }}
   verbs: [list, watch]
 {{- end -}}
 
-{{/* Rights: what facts read, and the references of the user's own rules. */}}
-{{- define "modelgate.reads" -}}
+{{/* Rights: what the references of the user's own rules read. */}}
+{{- define "modelgate.referred" -}}
 {{- range .Values.packs.reads }}
 {{- if and (eq .group "") (has "secrets" .resources) }}
 {{- fail "packs.reads: secrets cannot be read: rules must not depend on what is in a Secret" }}
@@ -352,6 +352,11 @@ ipFamilies: {{ toJson . }}
     {{- toYaml .resources | nindent 4 }}
   verbs: [{{ if .list }}get, list{{ else }}get{{ end }}]
 {{- end }}
+{{- end -}}
+
+{{/* Rights: what facts read, and references. */}}
+{{- define "modelgate.reads" -}}
+{{- include "modelgate.referred" . }}
 # The objects that rules refer to, guarded or not: the gate is not ready while it cannot read one of the kinds. list: all
 # objects at the start; watch: changes; get: an object that was just applied, before the watch reports it, or one that a
 # field names.

@@ -67,6 +67,9 @@
 {{- with include "modelgate.surroundings" . }}
 {{ . }}
 {{- end }}
+{{- with include "modelgate.referred" . }}
+{{ . }}
+{{- end }}
 {{ include "modelgate.definitions" . }}
 {{ include "modelgate.strictness" . }}
 {{- with include "modelgate.asks" . }}

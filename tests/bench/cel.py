@@ -1,4 +1,4 @@
-"""Six expressions against hand-written Python, cel-python's two runners and both native bindings.
+"""Seven expressions against hand-written Python, cel-python's two runners and both native bindings.
 
 Medians of interleaved rounds, in microseconds, with the ratio to the hand-written function.
 Every engine gets the same object as decoded JSON; what cannot run an expression says so.
@@ -10,6 +10,7 @@ import gc
 import re
 import time
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -111,6 +112,12 @@ def _hand_f(v: dict[str, Any]) -> bool:
     return spec["replicas"] >= spec["minReplicas"] and spec["replicas"] <= spec["maxReplicas"]
 
 
+def _hand_g(v: dict[str, Any]) -> bool:
+    self = v["self"]
+    read = datetime.fromisoformat
+    return read(self["starts"]) < read("2100-01-01T00:00:00Z") and read(self["ends"]).year < 2100
+
+
 _IMAGE = f"registry.example.com/models/main@sha256:{'ab' * 32}"
 
 # ruff: noqa: ISC004 - the expressions are long
@@ -155,6 +162,12 @@ CASES: dict[str, tuple[str, Callable[[dict[str, Any]], bool], dict[str, Any], di
         _hand_f,
         {"self": {"spec": {"replicas": 3, "minReplicas": 1, "maxReplicas": 8}}},
         {"self": _object(spec=_object(replicas=WHOLE, minReplicas=WHOLE, maxReplicas=WHOLE))},
+    ),
+    "g": (
+        "timestamp(self.starts) < timestamp('2100-01-01T00:00:00Z') && timestamp(self.ends).getFullYear() < 2100",
+        _hand_g,
+        {"self": {"starts": "2026-05-01T10:00:00Z", "ends": "2027-05-01T10:00:00Z"}},
+        {"self": _object(starts=TEXT, ends=TEXT)},
     ),
 }
 
@@ -266,7 +279,9 @@ def tables(*, quick: bool = False) -> list[Table]:
     gc.disable()
     found = [_measure(_engines(*case), 2 if quick else ROUNDS) for case in CASES.values()]
     gc.enable()
-    table = Table("CEL", "Six expressions; CPU time of one evaluation, warm.", names)
+    table = Table(
+        "CEL", "Seven expressions, (g) with two times and a year of one; CPU time of one evaluation, warm.", names
+    )
     for engine in dict.fromkeys(name for results in found for name in results):
         cells = {name: results[engine] for name, results in zip(names, found, strict=True) if engine in results}
         table.rows.append(Row(engine, cells))

@@ -7,7 +7,7 @@ import traceback
 import pytest
 
 from webhook.cel import Environment
-from webhook.cel.codegen.listing import file_name
+from webhook.cel.codegen.generate import file_name
 from webhook.cel.types import DYN, INT
 
 ENV = Environment(variables={"x": INT, "y": DYN})

@@ -1,11 +1,31 @@
+from unittest.mock import patch
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.cel.calls import call, error
+from tests.laws import examples
+from webhook.cel.errors import CelError
+from webhook.cel.values import times
 from webhook.cel.values.times import civil, format_duration, format_timestamp, parse_duration, parse_timestamp
 from webhook.cel.values.value import Duration, Timestamp
 
 S = 10**9
 MOMENT = parse_timestamp("2020-06-15T12:34:56.789Z")
+FIELDS = {
+    "getFullYear": 2020,
+    "getMonth": 5,
+    "getDayOfYear": 166,
+    "getDayOfMonth": 14,
+    "getDate": 15,
+    "getDayOfWeek": 1,
+    "getHours": 12,
+    "getMinutes": 34,
+    "getSeconds": 56,
+    "getMilliseconds": 789,
+}
+"""Of this moment."""
 
 
 @pytest.mark.parametrize(
@@ -55,6 +75,79 @@ def test_a_text_of_the_right_form_may_be_an_invalid_timestamp(text):
     assert error("timestamp", text) == "type conversion error from 'string' to 'google.protobuf.Timestamp'"
 
 
+def numbers(least, most, digits=2):
+    return st.integers(least, most).map(lambda number: f"{number:0{digits}d}")
+
+
+USUAL = {
+    "year": numbers(0, 9999, 4),
+    "-": st.just("-"),
+    "month": numbers(1, 12),
+    "day": numbers(1, 31).map(lambda day: f"-{day}"),
+    "T": st.just("T"),
+    "hour": numbers(0, 23),
+    "minute": numbers(0, 59).map(lambda minute: f":{minute}"),
+    "second": numbers(0, 59).map(lambda second: f":{second}"),
+    "fraction": st.just("") | st.from_regex(r"\.[0-9]{1,12}", fullmatch=True),
+    "zone": st.just("Z") | st.from_regex(r"[+-]([01][0-9]|2[0-3]):[0-5][0-9]", fullmatch=True),
+}
+ODD = st.sampled_from(
+    [
+        "",
+        " ",
+        "t",
+        "z",
+        "0",
+        "00",
+        "13",
+        ":24",
+        "24",
+        ":60",
+        ":61",
+        "-00",
+        "-32",
+        "+00:60",
+        "-24:00",
+        ",5",
+        ".",
+        "٢",
+        "Z",
+    ]
+)
+
+
+@st.composite
+def almost_timestamps(draw):
+    """Times, of which one part may be that of no time."""
+    odd = draw(st.sampled_from([None, None, *USUAL]))
+    return "".join(draw(ODD if part == odd else usual) for part, usual in USUAL.items())
+
+
+def read(text):
+    try:
+        timestamp = parse_timestamp(text)
+    except CelError as refused:
+        return refused.message
+    return timestamp.ns, timestamp.offset
+
+
+@settings(max_examples=examples(4_000))
+@given(almost_timestamps())
+def test_usual_times_are_read_as_all_others(text):
+    fast = read(text)
+    with patch.object(times, "_USUAL", lambda _text: None):
+        assert read(text) == fast
+
+
+@settings(max_examples=examples(1_000))
+@given(
+    st.sampled_from(sorted(FIELDS)),
+    st.integers(-(2**66), 2**66) | st.integers(-(10**18), 10**18),
+)
+def test_fields_without_a_zone_are_those_of_utc_in_all_years(field, ns):
+    assert call(field, Timestamp(ns)) == call(field, Timestamp(ns), "UTC")
+
+
 @pytest.mark.parametrize(
     ("text", "ns"),
     [
@@ -93,21 +186,7 @@ def test_durations_print_as_seconds():
     ]
 
 
-@pytest.mark.parametrize(
-    ("function", "value"),
-    [
-        ("getFullYear", 2020),
-        ("getMonth", 5),
-        ("getDayOfYear", 166),
-        ("getDayOfMonth", 14),
-        ("getDate", 15),
-        ("getDayOfWeek", 1),
-        ("getHours", 12),
-        ("getMinutes", 34),
-        ("getSeconds", 56),
-        ("getMilliseconds", 789),
-    ],
-)
+@pytest.mark.parametrize(("function", "value"), FIELDS.items())
 def test_the_fields_of_a_timestamp(function, value):
     assert call(function, MOMENT) == value
 
@@ -159,5 +238,5 @@ def test_the_first_and_the_last_moment_in_any_zone():
 
 
 def test_the_epoch_was_a_thursday():
-    assert civil(Timestamp(0)).weekday == 4
-    assert civil(Timestamp(-1)).nanosecond == 999_999_999
+    assert civil(Timestamp(0), 0).weekday == 4
+    assert civil(Timestamp(-1), 0).nanosecond == 999_999_999

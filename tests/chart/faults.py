@@ -10,6 +10,18 @@ from tests.chart.helm import NAMESPACE, POLICIES
 from tests.chart.world import METRICS, NOW, OLD, encoded, judged, ready
 
 LISTED = ("reconciler.apis.llmkube=true", 'reconciler.namespaces=["team-a","team-b"]')
+REFERENCES = """\
+- {name: service, kind: Service, path: spec.backend}
+- {name: alike, group: inference.llmkube.dev, kind: Model, path: spec.host, by: spec.host}
+"""
+REFERRING = {
+    "apiVersion": "admissionregistration.k8s.io/v1",
+    "kind": "ValidatingAdmissionPolicy",
+    "metadata": {"name": "ports", "annotations": {"modelgate.dev/references": REFERENCES}},
+}
+REFERS = f"policies={json.dumps({'documents': {'ports.json': json.dumps(REFERRING)}})}"
+MODELS = {"group": "inference.llmkube.dev", "resources": ["models"], "list": True}
+MAY_READ = f"packs.reads={json.dumps([{'group': '', 'resources': ['services']}, MODELS])}"
 FAULTS = {}
 
 
@@ -415,6 +427,17 @@ def account_deleted(world):
 @fault("right-missing", *LISTED)
 def reconciler_may_not_write_in_one_of_its_namespaces(world):
     world.objects.remove(next(each for each in world.of("RoleBinding") if each["metadata"]["namespace"] == "team-b"))
+
+
+@fault("right-missing", REFERS, f"packs.reads={json.dumps([MODELS])}")
+def what_a_policy_refers_to_may_not_be_read(world):
+    assert len([each for each in world.findings() if "get services for refs.service of " in each.message]) == 2
+
+
+@fault("definition-missing", REFERS, MAY_READ)
+def a_policy_refers_to_a_kind_that_is_not_served(world):
+    documents = next(each for each in world.of("ConfigMap") if "ports.json" in each["data"])
+    documents["data"]["ports.json"] = documents["data"]["ports.json"].replace("Service,", "Sevice,")
 
 
 @fault("right-too-wide", *LISTED)

@@ -12,7 +12,7 @@ from itertools import combinations
 import pytest
 import yaml
 
-from tests.chart.faults import FAULTS, LISTED, secret_deleted
+from tests.chart.faults import FAULTS, LISTED, MAY_READ, REFERS, secret_deleted
 from tests.chart.helm import CHART, NAMESPACE, POLICIES, ROOT, documents, rendered, run
 from tests.chart.test_certificates import MANAGED
 from tests.chart.world import NOW, RULES, TRUE_FILES, World, judged
@@ -23,7 +23,7 @@ from webhook.cli import main
 from webhook.cli.doctor import examined
 from webhook.cli.doctor.checks import definitions as definition_checks
 from webhook.cli.doctor.finding import CHECKS, ERROR, WARNING
-from webhook.cli.doctor.snapshot import Snapshot
+from webhook.cli.doctor.snapshot import Snapshot, policy_maps
 from webhook.cli.test import read_cases
 
 
@@ -89,6 +89,7 @@ def test_the_command_of_a_changed_configuration_is_a_patch_that_ends_it():
         (),
         ("apis.aim.enabled=false",),
         (POLICIES,),
+        (REFERS, MAY_READ),
         ("gate.autoscaling.enabled=true",),
         ("reconciler.enabled=false",),
         LISTED,
@@ -157,6 +158,16 @@ def test_helm_test_runs_the_doctor_with_an_account_that_only_reads():
     assert found["Pod"]["metadata"]["annotations"]["helm.sh/hook"] == "test"
     assert found["Pod"]["metadata"]["annotations"]["helm.sh/hook-delete-policy"].endswith("hook-succeeded,hook-failed")
     assert {"cpu", "memory"} == container["resources"]["limits"].keys()  # as a ResourceQuota may ask for
+
+
+def test_the_account_of_helm_test_may_read_the_policies_that_the_gate_mounts():
+    values = json.dumps({"configMap": "theirs", "documents": {"mine.yaml": ""}})
+    flags = (f"--namespace={NAMESPACE}", "--show-only=templates/tests/doctor.yaml", f"--set-json=policies={values}")
+    found = {each["kind"]: each for each in documents(run("template", "modelgate", str(CHART), *flags).stdout)}
+    (rule,) = (each for each in found["ClusterRole"]["rules"] if each["resources"] == ["configmaps"])
+    mounted = policy_maps(next(each for each in rendered(f"policies={values}") if each["kind"] == "Deployment"))
+    assert {*mounted} == {*rule["resourceNames"]} - {"modelgate-webhooks"} >= {"theirs"}
+    assert len(mounted) == 2
 
 
 def test_the_account_of_helm_test_goes_with_the_release_and_has_no_token_of_its_own():

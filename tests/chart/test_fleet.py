@@ -11,7 +11,7 @@ import yaml
 from tests.chart.helm import CHART, NAMESPACE, ROOT, documents, run
 from tests.cli.test_references import an_object, pack_at
 from tests.enforcement.policies import enforcement
-from webhook.cli.pack.oci import LAYER
+from webhook.cli.pack.build import LAYER
 
 EXAMPLES = ROOT / "docs" / "fleet"
 DIGEST = "sha256:" + "1" * 64

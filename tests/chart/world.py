@@ -99,6 +99,12 @@ class World:
     def unanswered(self, namespace, service):
         return "does not exist" if f"{namespace}/{service}" in self.dead else ""
 
+    def resource(self, kind):
+        """Of Kubernetes' own kinds it knows Services."""
+        specs = [each["spec"] for each in self.of("CustomResourceDefinition")]
+        plurals = {(spec["group"], spec["names"]["kind"]): spec["names"]["plural"] for spec in specs}
+        return {("", "Service"): "services", **plurals}.get(kind)
+
     def findings(self):
         snapshot = Snapshot(self.objects, NOW, self, self.version, self.unread)
         return list(examined(snapshot, RULES.catalog, self.namespace))

@@ -8,11 +8,10 @@ import pytest
 
 from tests.crds import crd, spec_schema
 from webhook import catalog
-from webhook.admission import GroupVersionKind
+from webhook.admission import GroupVersionKind, kind_of
 from webhook.children import (
     child_errors,
     judges_pods,
-    kind_of,
     placed,
     pod_errors,
     pod_warnings,

@@ -16,7 +16,7 @@ from hypothesis import strategies as some
 from tests.shared import ROOT
 from webhook.admission import GroupVersionKind, Request
 from webhook.cli import FAILED, FINDINGS, GOOD, main
-from webhook.cli.policies import convert
+from webhook.cli import policies as native
 from webhook.manifests.documents import Document
 from webhook.policy import DEFAULT_RELEASE, Release
 from webhook.vap import MemoryContext, NativePolicies
@@ -220,8 +220,8 @@ def test_no_document_ends_the_command(data) -> None:
         place, key = inner, data.draw(some.sampled_from([*inner] if isinstance(inner, dict) else range(len(inner))))
     place[key] = data.draw(JSON)
     release = Release.parse(str(DEFAULT_RELEASE))
-    policies = list(convert.converted([Document("f", 1, each) for each in documents], release))
-    good, remarks = convert.sorted_out(policies, release)
+    policies = list(native.converted([Document("f", 1, each) for each in documents], release))
+    good, remarks = native.sorted_out(policies, release)
     loaded([document for policy in good for document in policy.documents])
     assert all(str(remark) for remark in remarks)
     assert all(policy in good or any(remark.whole for remark in remarks) for policy in policies)

@@ -85,6 +85,39 @@ def test_a_usage_error_names_what_may_be_meant(capsys: Capture, arguments: list[
     assert f"`{command} --help`" in err
 
 
+def test_arguments_may_stand_between_options_in_every_command(tmp_path: Path, capsys: Capture) -> None:
+    for name in ("a.yaml", "-b.yaml"):
+        (tmp_path / name).write_text(GOOD)
+    first, second = (str(tmp_path / name) for name in ("a.yaml", "-b.yaml"))
+    assert main(["check", first, "--strict", second, "--color=never"]) == 0
+    assert "2 checked" in capsys.readouterr().err
+    pack = str(ROOT / "packs" / "gateway-inference")
+    assert main(["export", "policies", "--policies", pack, "InferencePool"]) == 0
+    between = capsys.readouterr().out
+    assert main(["export", "policies", "InferencePool", "--policies", pack]) == 0
+    assert capsys.readouterr().out == between
+    assert "inferencepool" in between
+
+
+def test_after_two_dashes_all_are_arguments(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-b.yaml").write_text(GOOD)
+    assert main(["check", "--strict", "--color=never", "--", "-b.yaml"]) == 0
+    assert "1 checked" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "word", ["Model", "MODEL", "models", "models.inference.llmkube.dev", "Model.inference.llmkube.dev"]
+)
+@pytest.mark.parametrize("command", [["export", "policies"], ["fields"]])
+def test_a_kind_has_the_names_that_kubectl_takes(capsys: Capture, command: list[str], word: str) -> None:
+    assert main([*command, "model"]) == 0
+    whole = capsys.readouterr().out
+    assert main([*command, word]) == 0
+    assert capsys.readouterr().out == whole
+    assert main([*command, "model.other.example"]) == 64
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

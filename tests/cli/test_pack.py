@@ -229,15 +229,16 @@ def test_a_kind_without_a_spec_has_stubs_and_a_first_object_that_is_valid(tmp_pa
     assert yaml.safe_load(text)["spec"]["target"]["versions"] == ["v1", "v2"]
     tables = list(yaml.safe_load_all((tmp_path / "acme" / "cases" / "widget.yaml").read_text()))
     assert [each["target"]["version"] for each in tables] == ["v1", "v2"]
-    for table in tables:
+    for table, name in zip(tables, ("the smallest object", "the smallest object of v2"), strict=True):
         (case,) = table["cases"]
         assert case == {
-            "name": "the smallest object",
+            "name": name,
             "object": {"part": {"kind": "one", "name": "pvc://a/b", "a": 1}},
             "expect": {},
         }
     assert main(["test", str(tmp_path / "acme")]) == 0
     assert "2 passed, 0 failed" in capsys.readouterr().out
+    assert main(["pack", "check", str(tmp_path / "acme")]) == 0
 
 
 def test_the_stub_of_what_the_definition_refuses_is_a_rule_that_words_it(tmp_path: Path, capsys: Capture) -> None:

@@ -19,7 +19,7 @@ from tests.shared import ROOT
 from webhook import catalog
 from webhook.admission.errors import CatalogError
 from webhook.cli import FAILED, main
-from webhook.cli.pack.oci import gzipped
+from webhook.cli.pack.build import gzipped
 from webhook.manifests.folders import LARGEST
 
 NAME = "gateway-inference"

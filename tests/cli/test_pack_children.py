@@ -106,3 +106,23 @@ def test_a_wrong_child_of_a_case_is_a_failure_of_the_case(tmp_path: Path, capsys
     cases = [*CASES, {"name": "a negative size", "spec": {"size": "-1Gi"}, "expect": {}}]
     said = checked(tmp_path / "acme", capsys, [child("claim", CLAIM, when="has(object.spec.size)")], cases)
     assert any("KC004 spec.size" in line for line in said)
+
+
+def test_children_that_cost_too_much_are_said_by_every_command_and_not_shown(tmp_path: Path, capsys: Capture) -> None:
+    long = "lists.range(9999).map(a, lists.range(9999).map(b, lists.range(9999).map(c, a)))"
+    metadata = {"name": "${object.metadata.name}"}
+    costly = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata,
+        "data": {"a": f"${{string({long}.size())}}"},
+    }
+    folder = tmp_path / "acme"
+    said = checked(folder, capsys, [child("map", costly)])
+    assert any("KC009: the smallest object: " in line and "take too long to describe" in line for line in said)
+    server = {"apiVersion": "acme.example.com/v1", "kind": "Server", "metadata": {"name": "a"}, "spec": {}}
+    file = written(tmp_path, {"server.yaml": server}) / "server.yaml"
+    for command in ("check", "explain"):
+        assert main([command, "--children", f"--policies={folder}", str(file)]) == 0
+    verdict = Gate(policies=folder).check(server)
+    assert (verdict.allowed, verdict.codes, [*verdict.children]) == (True, {"KC009"}, [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webhook import catalog
 from webhook.cli.rule import name_of, title_of
-from webhook.cli.rule.titles import _title
+from webhook.cli.rule.shown import _title
 from webhook.policy import Validation
 
 

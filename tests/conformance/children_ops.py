@@ -19,9 +19,9 @@ from tests.conformance.runner import Listed
 from tests.conformance.tables import read
 from tests.shared import shared
 from webhook import catalog
-from webhook.admission import GroupVersionKind, Request, group_version
+from webhook.admission import GroupVersionKind, Request, group_version, kind_of
 from webhook.catalog import Catalog, check_settings, chosen
-from webhook.children import Child, child_errors, children_of, completed, is_builtin, kind_of, placed
+from webhook.children import Child, child_errors, children_of, completed, is_builtin, placed
 from webhook.cluster import Kind, MemoryView
 from webhook.engine import Options
 from webhook.engine.review import review_of

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from webhook import catalog
-from webhook.admission import GroupVersionKind, Request, group_version
+from webhook.admission import Request, cut_end, kind_of
 from webhook.cluster import MemoryView
 from webhook.engine import FIT_CODES, Options, mutate, validate
-from webhook.engine.placement.findings import certain_of
+from webhook.engine.findings import MESSAGE
+from webhook.engine.placement.findings import faults_of, judged_of
 from webhook.engine.review import ObjectReview
 from webhook.facts.settings import Settings
 
@@ -58,8 +59,7 @@ def said(case: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
     obj, *others = case["objects"]
     view = MemoryView([*others, *case["fleet"], *_around(case.get("facts", {}))])
     loaded = _catalog()
-    group, version = group_version(obj["apiVersion"])
-    known = loaded.find(GroupVersionKind(group, version, obj["kind"]))
+    known = loaded.find(kind_of(obj))
     assert known is not None, obj["kind"]
     names = {"name": obj["metadata"]["name"], "namespace": obj["metadata"].get("namespace", "")}
     options = Options(settings=Settings(releases=RELEASES))
@@ -68,7 +68,10 @@ def said(case: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
     decision = validate(Request(known.gvk, known.plural, "CREATE", changed, None, **names), loaded, view, options)
     told = [(each.code, each.field, each.message) for each in decision.warnings if each.code in FIT_CODES]
     request = Request(known.gvk, known.plural, "CREATE", changed, None, **names)
-    certain = certain_of(ObjectReview.of(known, request, loaded, view, options))
+    review = ObjectReview.of(known, request, loaded, view, options)
+    judged = judged_of(review, review.obj)
+    faults = () if judged is None else faults_of(judged, is_complete=options.complete)
+    certain = {(fault.code, fault.field, cut_end(fault.text, MESSAGE)) for fault in faults if fault.certain}
     return [(*each, each in certain) for each in told]
 
 

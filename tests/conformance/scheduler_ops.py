@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.placement import NodeTable, needs_of, scheduler_text
+from tests.placement.scheduler import scheduler_text
+from webhook.placement import NodeTable, needs_of
 
 OP = "scheduler"
 

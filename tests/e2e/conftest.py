@@ -40,6 +40,12 @@ WANTED = os.environ.get("MODELGATE_E2E", "")
 HERE = Path(__file__).parent
 LONG = frozenset({"test_lifecycle", "test_readiness", "test_restarts", "test_rotation", "test_upheaval"})
 """Modules of `make e2e-long`: each runs minutes of load."""
+FIRST = (
+    *("test_export", "test_install", "test_restore", "test_reconciler", "test_doctor", "test_quiet"),
+    *("test_enforcement", "test_fit", "test_scan", "test_rights", "test_releases", "test_way_back"),
+    *("test_services", "test_children"),
+)
+"""The modules that take longest: where several run side by side, none of them begins last."""
 NODE = frozenset({"node", "image", "archive"})
 """Fixtures of the one node that this machine can run; of planes, each process has its own."""
 CLUSTERS = pytest.StashKey[dict[str, Plane]]()
@@ -58,6 +64,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.node)
             if not WANTED:
                 item.add_marker(pytest.mark.skip(reason="needs a real API server: make e2e"))
+    ranks = {name: rank for rank, name in enumerate(FIRST)}
+    items.sort(key=lambda item: ranks.get(item.path.stem, len(ranks)) if HERE in item.path.parents else -1)
 
 
 def unavailable(reason: Unavailable) -> None:

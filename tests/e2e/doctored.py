@@ -79,6 +79,21 @@ def values(*sets: str) -> Make:
     return lambda plane, _: plane.helm(*UPGRADE, *(f"--set={each}" for each in sets))
 
 
+def value(key: str, of: Any) -> Make:
+    """What a `helm upgrade` makes with one value that is not a text."""
+    return lambda plane, _: plane.helm(*UPGRADE, f"--set-json={key}={json.dumps(of)}")
+
+
+def referring(kind: str) -> Make:
+    """An admission policy of the gate that reads objects of a kind."""
+    references = json.dumps([{"name": "other", "group": "apps", "kind": kind, "path": "spec.source"}])
+    metadata = {"name": "refers", "annotations": {"modelgate.dev/references": references}}
+    rule = {"apiGroups": ["ome.io"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["basemodels"]}
+    spec = {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "refs.other.found"}]}
+    policy = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy"}
+    return value("policies.documents", {"refers.json": json.dumps({**policy, "metadata": metadata, "spec": spec})})
+
+
 def both(*makes: Make) -> Make:
     return lambda plane, client: [make(plane, client) for make in makes]
 
@@ -389,6 +404,19 @@ BY_VALUES = {
         ),
         "llmkube-controller-manager",
         after=delete("/apis/apps/v1/namespaces/default/deployments/llmkube-controller-manager"),
+    ),
+    "reference without a right": State(
+        "right-missing",
+        referring("Deployment"),
+        f"{NAME}-view",
+        end=value("packs.reads", [{"group": "apps", "resources": ["deployments"]}]),
+        after=both(value("policies.documents", None), value("packs.reads", [])),
+    ),
+    "reference to no kind": State(
+        "definition-missing",
+        referring("Deploiment"),
+        "ValidatingAdmissionPolicy refers",
+        end=value("policies.documents", None),
     ),
     "no guard by value": State("guard-missing", values("certs.guard=false"), NAME),
 }

@@ -57,7 +57,7 @@ def released(plane: Plane, folder: Path) -> Iterator[None]:
     kubelet = Kubelet(plane)
     with sidecar(plane, folder), kubelet.running():
         flags = [f"--host={own_address()}", *(f"--{key}={ports[name]}" for key, name in SERVED.items())]
-        command = modelgate("serve", *flags, f"--tls-dir={folder / 'tls'}")
+        command = modelgate("serve", *flags, "--drain-seconds=0", f"--tls-dir={folder / 'tls'}")
         process = Process("gate", command, folder / "gate.log", {"PYTHONPATH": str(CHECKOUT)})
         try:
             wait_until(lambda: _is_called(plane), "the API server to call the gate", 60, [process])

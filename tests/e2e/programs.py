@@ -25,9 +25,9 @@ def modelgate(*arguments: str) -> list[str]:
 
 
 def compile_into(folder: Path) -> None:
-    """Copy what the wheel has into a folder, and compile it there. Raises CalledProcessError."""
+    """Copy what the wheel has into a folder, and compile there what is not compiled. Raises CalledProcessError."""
     for name in FOLDERS:
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".compiled"))
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     compileall.compile_dir(folder, quiet=1)
     subprocess.run([sys.executable, "-c", SHIP], cwd=folder, check=True)
     (folder / SCRIPT).write_text(f"{START}\n")

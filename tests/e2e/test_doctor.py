@@ -36,6 +36,7 @@ TOGETHER = {
         *("budget of nothing", "webhook without a pod", "administrator"),
     ),
     "by helm": ("interrupted upgrade", "template", "secrets", "no liveness probe"),
+    "by values": ("reference without a right",),
     "stuck": ("broken image", "objectSelector", "condition"),
     "deleted": ("gate deleted",),
 }

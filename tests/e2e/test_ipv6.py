@@ -63,7 +63,7 @@ def processes(plane):
     issue = ["certs", "issue", f"--tls-dir={folder / 'tls'}", f"--service={NAMESPACE}/{NAME}"]
     subprocess.run([*enter, *modelgate(*issue)], env=os.environ | outside, check=True)
     serve = [f"--port={GATE}", f"--health-port={HEALTH}", f"--tls-dir={folder / 'tls'}", "--profile=strict"]
-    live = ["--view=live", f"--view-kubeconfig={plane.kubeconfig}"]
+    live = ["--view=live", f"--view-kubeconfig={plane.kubeconfig}", "--drain-seconds=0"]
     started = [
         Process("gate", [*enter, *modelgate("serve", *serve, *live)], folder / "gate.log", pod),
         Process(

@@ -77,7 +77,7 @@ def at_rest(plane, tmp_path_factory):
             stack.enter_context(sidecar(plane, folder))
             ports.append(free_port())
             own = [f"--port={free_port()}", f"--health-port={ports[-1]}", f"--tls-dir={folder / 'tls'}"]
-            command = modelgate("serve", *own, "--view=live", f"--view-kubeconfig={view}")
+            command = modelgate("serve", *own, "--drain-seconds=0", "--view=live", f"--view-kubeconfig={view}")
             process = Process("gate", command, folder / "gate.log", {"PYTHONPATH": str(CHECKOUT)})
             stack.callback(process.stop)
         for port in ports:

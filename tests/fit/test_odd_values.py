@@ -8,13 +8,14 @@ import pytest
 
 from tests.fit.worlds import AROUND, NODE, WORLDS
 from tests.laws import examples
+from tests.placement.scheduler import scheduler_text
 from tests.policies.test_odd_values import ODD
 from webhook.admission import GroupVersionKind, group_version
 from webhook.cluster import MemoryView
 from webhook.engine.placement import fit_tables
 from webhook.engine.placement.findings import faults_of, judge_fit
 from webhook.facts.settings import Settings
-from webhook.placement import NodeTable, needs_of, scheduler_text
+from webhook.placement import NodeTable, needs_of
 
 STRANGE = (*ODD, "80Gi", "288000", "9" * 40, "1e9999", "x" * 10_000, 10**40, -1.5, {"In": 1}, [["a"]])
 SETTINGS = Settings()

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.lsp.client import SECONDS, Editor, Failed, between, place_of, said
-from tests.lsp.test_scenes import MODEL
+from tests.lsp.scenes import MODEL
 
 
 @pytest.fixture(scope="module")

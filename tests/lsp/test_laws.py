@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from tests.lsp.test_scenes import MODEL, OME, RUNTIMES, SERVICE
+from tests.lsp.scenes import MODEL, OME, RUNTIMES, SERVICE
 from webhook.cli import lsp
 from webhook.cli.lsp import _desk
 from webhook.cli.shell.running import parser

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lsp.test_scenes import MODEL, SERVICE
+from tests.lsp.scenes import MODEL, SERVICE
 
 PAGE = (Path(__file__).parents[2] / "docs" / "editors.md").read_text()
 SETUPS = re.findall(r"```lua\n(.*?)```", PAGE, re.DOTALL)

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from tests.lsp.client import Editor, between, edited, place_of
-from tests.lsp.test_scenes import EVERYTHING, MODEL, OME, RUNTIMES, SERVICE
+from tests.lsp.scenes import EVERYTHING, MODEL, OME, RUNTIMES, SERVICE
 
 TRANSCRIPT = Path(__file__).with_name("transcript.md")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lsp.test_scenes import MODEL
+from tests.lsp.scenes import MODEL
 
 HERE = Path(__file__).parent
 EXTENSION = HERE.parents[1] / "editors" / "vscode"

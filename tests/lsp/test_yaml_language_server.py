@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.lsp.client import Editor, place_of
-from tests.lsp.test_scenes import MODEL, OME
+from tests.lsp.scenes import MODEL, OME
 from webhook.cli import main
 
 MODULES = Path(__file__).parents[2] / "editors" / "vscode" / "node_modules"

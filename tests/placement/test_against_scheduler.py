@@ -8,7 +8,8 @@ import pytest
 
 from tests.oracle.scheduling import find_scheduler
 from tests.placement.fleets import fleet, pod
-from webhook.placement import NodeTable, needs_of, scheduler_text
+from tests.placement.scheduler import scheduler_text
+from webhook.placement import NodeTable, needs_of
 
 ROUNDS = 1500
 

@@ -34,16 +34,18 @@ def shared_rules() -> Iterator[tuple[Document, PolicyDocument, int]]:
 def test_a_rule_compiles_at_each_of_its_places(
     document: Document, policy: PolicyDocument, index: int, loaded: Catalog
 ) -> None:
+    """As rules of one policy, each with one of the places: then the first of a list gives no other its type."""
     target, rule = policy.spec.target, policy.spec.validations[index]
     found: set[str] = set()
     kinds = [GroupVersionKind(target.group, target.versions[0], kind) for kind in target.kinds]
     for known in (each.kinds[kind] for each in forms(loaded) for kind in kinds):
         facts = {name: fact.schema for name, fact in known.facts.items()}
         places = [str(each.at) for each in known.policy.validations if each.code == rule.code]
-        for place in places:
-            spec = replace(policy.spec, validations=[replace(rule, at=[place])], defaults=[])
-            changed = replace(policy, spec=spec)
-            compile_policy(changed, document, Inputs(with_all_fields(known).schema, facts), holds=known.in_force.holds)
+        alone = [replace(rule, at=[place], code=f"{rule.code} at {place}") for place in places]
+        spec = replace(policy.spec, validations=alone, defaults=[], children=[])
+        inputs = Inputs(with_all_fields(known).schema, facts)
+        compiled = compile_policy(replace(policy, spec=spec), document, inputs, holds=known.in_force.holds)
+        assert [str(each.at) for each in compiled.validations] == places
         found |= set(places)
     assert found
 

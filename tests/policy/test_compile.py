@@ -25,18 +25,30 @@ spec:
 """
 
 
-def compiled(body: str, facts: dict[str, Any] | None = None, release: str = "") -> Policy:
+def compiled(body: str, facts: dict[str, Any] | None = None, release: str = "", *, on_demand: bool = False) -> Policy:
     """The policy; of a release, or unknown, if one is given."""
     (document,) = documents.parse(HEAD + body, "p.yaml")
     in_force = InForce("LLMKube", () if release == "unknown" else (release,))
     holds = in_force.holds if release else None
-    return compile_policy(parse_policy(document), document, Inputs(MODEL.schema, facts or {}), holds=holds)
+    inputs = Inputs(MODEL.schema, facts or {})
+    return compile_policy(parse_policy(document), document, inputs, holds=holds, on_demand=on_demand)
 
 
 def problems(body: str) -> list[str]:
     with pytest.raises(CatalogError) as caught:
         compiled(body)
     return [str(problem) for problem in caught.value.problems]
+
+
+def test_a_policy_that_is_only_checked_has_the_same_rules_and_faults() -> None:
+    rules = "  validations:\n  - {code: XX201, at: spec.source, rule: \"self != 'a'\", message: m, docs: d}\n"
+    for on_demand in (False, True):
+        (rule,) = compiled(rules, on_demand=on_demand).validations
+        assert [rule.rule.program.evaluate({"self": text}) for text in "ab"] == [False, True]
+        with pytest.raises(CatalogError, match="does not support field selection"):
+            compiled(rules.replace("self", "self.nope"), on_demand=on_demand)
+        with pytest.raises(CatalogError, match="type conversion error"):
+            compiled(rules.replace("'a'", "string(int('x'))"), on_demand=on_demand)
 
 
 def test_everything_that_is_wrong_is_named_at_once() -> None:

@@ -34,7 +34,8 @@ from webhook.cli.input.flags import add_arguments
 from webhook.cluster import ClusterView, MemoryView
 from webhook.engine import Options
 from webhook.engine.findings import refusals_as_warnings
-from webhook.library.apiserver.receive import kind_of, metadata_causes, receive
+from webhook.library.apiserver import kind_of
+from webhook.library.apiserver.receive import metadata_causes, receive
 from webhook.library.judge import Nearby
 from webhook.library.review import in_cluster
 from webhook.library.rulings import Rulings

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # of
 
 def test_mixed_calls_leave_descriptors_as_they_were_and_all_are_answered():
     report = Report()
-    soak.run(report, 10)
+    soak.run(report, 5)
     counted = {row.name: row for row in report.rows if not row.unit}
     assert counted["descriptors left"].met, counted
     assert counted["calls without a proper answer"].met, counted

@@ -109,6 +109,13 @@ def test_a_kind_without_rules_is_said_once_and_twenty_of_them(caplog: pytest.Log
     uncovered.clear()
     assert uncovered.texts == ()
     assert "modelgate_kind_without_rules{" not in metrics.text().decode()
+    first = GroupVersionKind("g", "v1", f"K0\n{'k' * 300}")
+    uncovered.add(first, LOADED)
+    assert (len(uncovered.texts), len(caplog.records)) == (1, 20)  # in the log it is already
+    for _ in range(2):
+        uncovered.clear()
+    uncovered.add(first, LOADED)
+    assert len(caplog.records) == 21
 
 
 @pytest.mark.parametrize(

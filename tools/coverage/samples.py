@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from webhook import engine
-from webhook.admission import Decision, GroupVersionKind, Request, group_version
+from webhook.admission import Decision, Request, kind_of
 from webhook.catalog import Catalog, KnownKind
 from webhook.cluster import MemoryView
 from webhook.engine import Options
@@ -58,7 +58,7 @@ def _read(file: Path) -> list[Document]:
 
 def _placed(value: dict[str, Any], catalog: Catalog) -> tuple[KnownKind, dict[str, Any]]:
     """The kind, and the object, in the namespace ``default`` if it names none."""
-    known = catalog.find(GroupVersionKind(*group_version(value["apiVersion"]), value["kind"]))
+    known = catalog.find(kind_of(value))
     assert known is not None, f"samples of {value['kind']}, which is not in the catalog"
     if known.namespaced:
         value = {**value, "metadata": {"namespace": "default", **value.get("metadata", {})}}

@@ -9,7 +9,7 @@ from typing import Final
 
 import yaml
 
-from webhook.cli.pack.oci import MANIFEST, descriptor, encoded, tarball, write_layout
+from webhook.cli.pack.build import MANIFEST, descriptor, encoded, tarball, write_layout
 
 CHART_CONFIG: Final = "application/vnd.cncf.helm.config.v1+json"
 CHART_CONTENT: Final = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"

@@ -21,17 +21,11 @@ if TYPE_CHECKING:
         Request,
         Warn,
         group_version,
+        kind_of,
         labels,
     )
     from webhook.admission.plain import cut_end, escaped, one_line
     from webhook.admission.status import WARNING_LENGTH
 
 if not TYPE_CHECKING:
-    __getattr__ = later(
-        __name__,
-        {
-            "decision": "Cause Decision Default GroupVersionKind Muted Refusal Request Warn group_version labels",
-            "plain": "cut_end escaped one_line",
-            "status": "WARNING_LENGTH",
-        },
-    )
+    __getattr__ = later(__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -21,11 +21,21 @@ class GroupVersionKind(NamedTuple):
     def __str__(self) -> str:
         return f"{self.kind}.{self.version}.{self.group}"
 
+    @property
+    def api_version(self) -> str:
+        """``apps/v1``, and ``v1`` of the core API."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
 
 def group_version(api_version: str) -> tuple[str, str]:
     """``"apps/v1"`` → ``("apps", "v1")``, ``"v1"`` → ``("", "v1")``."""
     group, _, version = api_version.rpartition("/")
     return group, version
+
+
+def kind_of(value: Mapping[str, Any]) -> GroupVersionKind:
+    """The kind of an object that has an apiVersion and a kind."""
+    return GroupVersionKind(*group_version(value["apiVersion"]), value["kind"])
 
 
 @dataclass(slots=True)  # frozen, it would take six times as long to make

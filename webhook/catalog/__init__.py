@@ -26,11 +26,4 @@ if TYPE_CHECKING:
     from webhook.catalog.operators import definition_names, forms, names_of
 
 if not TYPE_CHECKING:
-    __getattr__ = later(
-        __name__,
-        {
-            "installed": "Deviation with_installed",
-            "neighbours": "neighbour",
-            "operators": "definition_names forms names_of",
-        },
-    )
+    __getattr__ = later(__name__)

@@ -206,11 +206,10 @@ class UserFolders:
         # Those that come with Modelgate are checked by tests.
         comes_with_us = isinstance(folder, FilePath) and folder.resolve().parent == PACKS
         for document in self._documents(self._loaded.definitions(pack)):
-            where = f"{document.source}:{document.line}"
             try:
-                self._loaded.add_kinds(pack, load_crd(document.value, trusted=comes_with_us), where)
+                self._loaded.add_kinds(pack, load_crd(document.value, trusted=comes_with_us), document.where)
             except SchemaError as error:
-                self._problems += [Problem(where, fault.field, fault.body()) for fault in error.errors]
+                self._problems += [Problem(document.where, fault.field, fault.body()) for fault in error.errors]
         self._loaded.add_tables(pack)
         for document, policy in sorted(self._policies(pack), key=lambda each: bool(each[1].spec.children)):
             try:  # a description of children reads the variables of the others
@@ -251,7 +250,7 @@ class UserFolders:
                 served = {kind.gvk.kind for kind in self._loaded.kinds.values() if kind.api == api}
                 close = get_close_matches(gvk.kind, served - {gvk.kind}, 1)
                 message = f"no CRD in {api}/crds serves {gvk}{''.join(f'; did you mean {name}?' for name in close)}"
-                self._problems.append(Problem(f"{origin.source}:{origin.line}", "spec.target", message))
+                self._problems.append(Problem(origin.where, "spec.target", message))
             else:
                 self._loaded.kinds[gvk] = self._joined(known, origin, document)
 
@@ -284,7 +283,7 @@ class UserFolders:
         try:
             both = joined(known.policy, policy)
         except ValueError as error:
-            self._problems.append(Problem(f"{origin.source}:{origin.line}", "spec", str(error)))
+            self._problems.append(Problem(origin.where, "spec", str(error)))
             return known
         kept = PolicySource(lambda: (document, without_text), beside)
         return replace(known, policy=both, sources=(*known.sources, kept))
@@ -325,6 +324,7 @@ def _of_other_releases(known: KnownKind, source: PolicySource) -> Iterator[Probl
         other, _ = released(known, in_force)
         try:
             if other is not None:
-                compiled(replace(with_all_fields(other) if is_otherwise_shaped(other) else other, sources=sources))
+                shape = with_all_fields(other) if is_otherwise_shaped(other) else other
+                compiled(replace(shape, sources=sources), on_demand=True)  # only to see what is wrong
         except CatalogError as error:
             yield from (replace(each, message=f"under {in_force}: {each.message}") for each in error.problems)

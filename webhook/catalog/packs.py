@@ -225,12 +225,12 @@ class Pack(Spec):
         pack = cls(files=files, **{part.name: getattr(spec, part.name) for part in fields(spec)})
         if pack.facts and pack.facts not in FACTS:
             message = f'there are no facts "{pack.facts[:60]}"; {closest(pack.facts, FACTS)}'
-            raise CatalogError([Problem(f"{document.source}:{document.line}", "spec.facts", message)])
+            raise CatalogError([Problem(document.where, "spec.facts", message)])
         for name in ("documented", "described"):
             release = getattr(pack, name)
             if release is not None and release not in pack.releases:
                 message = str(_failure(pack.table.named, release))
-                raise CatalogError([Problem(f"{document.source}:{document.line}", f"spec.{name}", message)])
+                raise CatalogError([Problem(document.where, f"spec.{name}", message)])
         return pack
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, Final
 
 import orjson
@@ -131,8 +131,10 @@ def _fault(pack: Pack, wanted: Range) -> str:
     return "" if held else f"no known release is in the range {wanted.text}"
 
 
-def compiled(known: KnownKind) -> KnownKind:
+def compiled(known: KnownKind, *, on_demand: bool = False) -> KnownKind:
     """A kind with the rules of its sources that are in force; itself if it has rules, or no sources.
+
+    ``on_demand``: generate no function before its first call.
 
     Raises:
         CatalogError: with every problem of these rules.
@@ -141,13 +143,13 @@ def compiled(known: KnownKind) -> KnownKind:
         return known
     ordered = sorted(known.sources, key=lambda source: bool(source.document.spec.children))  # they read the variables
     try:
-        return reduce(_with_source, ordered, known)
+        return reduce(partial(_with_source, on_demand=on_demand), ordered, known)
     except ValueError as error:
         raise CatalogError([Problem(known.sources[-1].origin.source, "spec", str(error))]) from None
 
 
-def _with_source(known: KnownKind, source: PolicySource) -> KnownKind:
-    return replace(known, policy=joined(known.policy, compiled_source(known, source)))
+def _with_source(known: KnownKind, source: PolicySource, *, on_demand: bool) -> KnownKind:
+    return replace(known, policy=joined(known.policy, compiled_source(known, source, on_demand=on_demand)))
 
 
 def compiled_in(kinds: Mapping[GroupVersionKind, KnownKind], known: KnownKind) -> KnownKind:
@@ -169,7 +171,7 @@ def is_otherwise_shaped(kind: KnownKind) -> bool:
     return kind.documented is not None and lacks(kind.schema.raw, kind.documented.schema.raw)
 
 
-def compiled_source(known: KnownKind, source: PolicySource) -> Policy:
+def compiled_source(known: KnownKind, source: PolicySource, *, on_demand: bool = False) -> Policy:
     """One policy of a kind: its rules that are in force.
 
     Raises:
@@ -180,7 +182,8 @@ def compiled_source(known: KnownKind, source: PolicySource) -> Policy:
     facts = {**known.own_facts, **facts_of(references)}
     schema = with_fields_of(known.schema, source.beside)
     inputs = policies.Inputs(schema, {name: fact.schema for name, fact in facts.items()})
-    policy = policies.compile_policy(source.document, source.origin, inputs, known.in_force.holds, known.policy)
+    holds, document = known.in_force.holds, source.document
+    policy = policies.compile_policy(document, source.origin, inputs, holds, known.policy, on_demand=on_demand)
     return of_version(known, policy, source.beside) if source.beside else policy
 
 

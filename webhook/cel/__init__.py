@@ -34,19 +34,4 @@ if TYPE_CHECKING:
     from webhook.cel.versions import COMPATIBLE, LATEST, Version
 
 if not TYPE_CHECKING:
-    __getattr__ = later(
-        __name__,
-        {
-            "": "types",
-            "codegen.runtime": "GLOBALS",
-            "environment": "Environment",
-            "errors": "BudgetExceeded CelError CompileFailure GrammarUnavailable Issue ResultFailure",
-            "library.authorizer": "Authorizer Decision Question ResourceCheck",
-            "library.strings": "JSON_PATCH SHOWN shown_in_kubernetes",
-            "library.texts": "TEXTS",
-            "limits": "Steps",
-            "program": "MATCH_CONDITIONS_BUDGET RUNTIME_BUDGET Budget Program",
-            "typing.schematypes": "Declared declare type_of_schema",
-            "versions": "COMPATIBLE LATEST Version",
-        },
-    )
+    __getattr__ = later(__name__)

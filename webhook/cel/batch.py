@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from webhook.cel.codegen.code import Unsupported
 from webhook.cel.codegen.conditions import Condition, ConditionsWriter
-from webhook.cel.codegen.generate import defined
-from webhook.cel.codegen.listing import file_name, register
+from webhook.cel.codegen.generate import defined, file_name, register
 from webhook.cel.codegen.variables import Part
 from webhook.cel.errors import CelError
 from webhook.cel.limits import DEEP_RECURSION

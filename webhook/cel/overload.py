@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -141,10 +141,26 @@ def dispatcher(overloads: Sequence[Overload]) -> Callable[..., Any]:
     if all(overload.impl is first.impl for overload in overloads):
         return first.impl
 
+    by_class = _by_class(overloads)
+
     def dispatch(*values: Any) -> Any:
+        if len(values) == 1 and (chosen := by_class.get(values[0].__class__)) is not None:
+            return chosen(values[0])
         for overload in overloads:
             if overload.accepts(values):
                 return (overload.raw or overload.impl)(*values)
         raise no_overload(first.function, values)
 
     return dispatch
+
+
+def _by_class(overloads: Sequence[Overload]) -> Mapping[type, Callable[[Any], Any]]:
+    """What the first overload that accepts a single value of a class does, as long as classes tell which it is."""
+    by_class = dict[type, Callable[[Any], Any]]()
+    for overload in overloads:
+        if len(overload.args) == 1:
+            expected = _CLASSES.get(overload.args[0].kind)
+            if expected is None:
+                break
+            by_class.setdefault(expected, overload.raw or overload.impl)
+    return by_class

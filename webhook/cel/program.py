@@ -8,8 +8,7 @@ from functools import lru_cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from webhook.cel.codegen.generate import Fast, generate, write
-from webhook.cel.codegen.listing import file_name, register
+from webhook.cel.codegen.generate import Fast, file_name, generate, register, write
 from webhook.cel.errors import BudgetExceeded, CelError
 from webhook.cel.interpreter.compiler import COST, LIMIT, Frame, over_limit
 from webhook.cel.interpreter.plan import Plan, plan
@@ -213,7 +212,7 @@ class Exact:
         return Exact, (self.origin,)
 
     def text(self) -> str | None:
-        """The source of the generated function, for :mod:`webhook.cel.codegen.listing`."""
+        """The source of the generated function, for :mod:`webhook.cel.codegen.generate`."""
         source = self.origin.source()
         return None if source is None else source.text
 

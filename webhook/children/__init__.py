@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         child_errors,
         defined_errors,
         judges_pods,
-        kind_of,
         placed,
         pod_errors,
         pod_warnings,
@@ -33,10 +32,4 @@ if TYPE_CHECKING:
     )
 
 if not TYPE_CHECKING:  # the first child that is judged needs built-in types
-    __getattr__ = later(
-        __name__,
-        {
-            "builtin": "UNKNOWN builtin_errors completed decode_builtin defaulted is_builtin is_judged name_rule",
-            "judge": "child_errors defined_errors judges_pods kind_of placed pod_errors pod_warnings template_errors",
-        },
-    )
+    __getattr__ = later(__name__)

@@ -96,8 +96,8 @@ def _has_images(pod: dict[str, Any]) -> bool:
 
 def name_rule(kind: GroupVersionKind) -> Callable[[str], list[str]]:
     """What gives the problems of the name of an object of a kind that has no definition."""
-    version = f"{kind.group}/{kind.version}".removeprefix("/")
-    return rule_of_names(version, kind.kind) if is_validated(version, kind.kind) else path_segment
+    name = kind.api_version, kind.kind
+    return rule_of_names(*name) if is_validated(*name) else path_segment
 
 
 def builtin_errors(

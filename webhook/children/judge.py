@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from webhook.admission import GroupVersionKind, group_version
+from webhook.admission import GroupVersionKind, kind_of
 from webhook.cel import RUNTIME_BUDGET
 from webhook.cel import Budget as CostBudget
 from webhook.children.builtin import builtin_errors, completed, decode_builtin, is_builtin, name_rule, template_of
@@ -34,10 +34,6 @@ _TEMPLATES: Final = {"LeaderWorkerSet": ((*_OF_SET, "leaderTemplate"), (*_OF_SET
 """By kind that Kubernetes does not have, where the templates of its pods are."""
 _BYTES: Final = 16
 """Bytes of a child for which its decoding takes a step."""
-
-
-def kind_of(child: Mapping[str, Any]) -> GroupVersionKind:
-    return GroupVersionKind(*group_version(child["apiVersion"]), child["kind"])
 
 
 def placed(child: dict[str, Any], namespace: str) -> dict[str, Any]:

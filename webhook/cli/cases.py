@@ -222,7 +222,7 @@ def _object(whole: dict[str, Any] | None, spec: Any, known: KnownKind) -> dict[s
         return None
     gvk = known.gvk
     metadata = {"name": "case", **({"namespace": "default"} if known.namespaced else {})}
-    head: dict[str, Any] = {"apiVersion": f"{gvk.group}/{gvk.version}", "kind": gvk.kind, "metadata": metadata}
+    head: dict[str, Any] = {"apiVersion": gvk.api_version, "kind": gvk.kind, "metadata": metadata}
     obj = {**head, **(whole if whole is not None else {"spec": spec})}
     if isinstance(obj["metadata"], dict) and obj["metadata"].keys().isdisjoint({"name", "generateName"}):
         obj["metadata"] = {**metadata, **obj["metadata"]}

@@ -13,7 +13,7 @@ from webhook.cli import GOOD, manifests
 from webhook.cli.input.configuration import configured
 from webhook.cli.input.flags import add_arguments
 from webhook.cli.manifests import Outcomes
-from webhook.cli.output import inert_json, printable, say
+from webhook.cli.output import counted, inert_json, printable, say
 from webhook.cli.shell.parser import Commands, command
 from webhook.cli.terminal import aligned, bar, terminal_width
 from webhook.facts import Table
@@ -104,14 +104,10 @@ def _print_page(explanations: Sequence[Explained], *, children: bool) -> None:
     from webhook.cli.report import explanation as page  # noqa: PLC0415 - most calls print no HTML
 
     objects = [
-        page.ExplainedObject(_place(outcome), explanation, outcome.describe if children else tuple)
+        page.ExplainedObject(outcome.document.where, explanation, outcome.describe if children else tuple)
         for outcome, explanation in explanations
     ]
     print(page.render(objects))
-
-
-def _place(outcome: ReviewedManifest) -> str:
-    return f"{outcome.document.source}:{outcome.document.line}"
 
 
 def _children(outcomes: Outcomes, form: str) -> int:
@@ -131,8 +127,8 @@ def _children(outcomes: Outcomes, form: str) -> int:
         ]
         print(inert_json(json.dumps(objects, ensure_ascii=True, indent=2)))
     for outcome, of_object in made if form == "yaml" else ():
-        count = f"{len(of_object)} {'object' if len(of_object) == 1 else 'objects'}" if of_object else "none described"
-        say(f"# {_place(outcome)}: {outcome.title}: children: {count}")
+        count = counted(len(of_object), "object") if of_object else "none described"
+        say(f"# {outcome.document.where}: {outcome.title}: children: {count}")
         for child in of_object:
             print(children.commented(child))
     if outcomes.problems:
@@ -142,7 +138,7 @@ def _children(outcomes: Outcomes, form: str) -> int:
 
 def _print_object(outcome: ReviewedManifest, explanation: Explanation) -> None:
     judged_as = f", judged as of {explanation.judged_as}" if explanation.judged_as else ""
-    say(f"{_place(outcome)}: {explanation.title}{judged_as}")
+    say(f"{outcome.document.where}: {explanation.title}{judged_as}")
     for table in explanation.tables:
         _print(table)
     rows = tuple((at.field, json.dumps(at.value, ensure_ascii=False), at.origin) for at in explanation.fields)

@@ -16,7 +16,7 @@ from webhook.cli import USAGE, choices, native
 from webhook.cli.input.configuration import packs
 from webhook.cli.jsonschema import SchemaSource, json_schema
 from webhook.cli.output import say
-from webhook.cli.shell.parser import Commands, command, unknown_kind
+from webhook.cli.shell.parser import Commands, command, of_name, unknown_kind
 from webhook.engine import POD_CODES
 from webhook.kubernetes import pod_places
 from webhook.manifests import documents
@@ -38,7 +38,9 @@ def add_parser(commands: Commands) -> None:
         "`modelgate lsp`: the definitions, what it can say of rules, and all of them in the descriptions of fields.",
     )
     parser.add_argument("format", choices=("policies", "static", "crd", "jsonschema"), help="what to print")
-    parser.add_argument("kind", nargs="?", metavar="KIND", help="export only this kind")
+    parser.add_argument(
+        "kind", nargs="?", metavar="KIND", help="export only this kind, or resource, such as inferenceservices.ome.io"
+    )
     choices.add_packs(parser)
     parser.add_argument(
         "--only",
@@ -56,9 +58,8 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    wanted = options.kind.lower() if options.kind else None
     loaded = catalog.load(settings=choices.chosen(options), packs=packs(options)).kinds.values()
-    kinds = [known for known in loaded if wanted in {None, known.gvk.kind.lower()}]
+    kinds = of_name(options.kind, loaded)
     if not kinds:
         say(f"modelgate export: {unknown_kind(options.kind, loaded)}", sys.stderr)
         return USAGE

@@ -16,7 +16,7 @@ from webhook.catalog import Catalog, InForce, built_in, forms
 from webhook.cli import USAGE, choices
 from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
-from webhook.cli.shell.parser import Commands, command, unknown_kind
+from webhook.cli.shell.parser import Commands, command, of_name, unknown_kind
 from webhook.policy import Path, defaults_in_force
 
 
@@ -27,7 +27,7 @@ def add_parser(commands: Commands) -> None:
         "List every field that Modelgate may set; it changes no other field. Defaults in a CRD's schema "
         "are set by the API server and not listed.",
     )
-    parser.add_argument("kind", nargs="?", metavar="KIND", help="list only this kind")
+    parser.add_argument("kind", nargs="?", metavar="KIND", help="list only this kind, or resource")
     choices.add_packs(parser)
     formats = ("table", "argocd", "flux")
     parser.add_argument(
@@ -38,8 +38,7 @@ def add_parser(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     loaded = catalog.load(packs=packs(options))
     known_kinds = [loaded.uncompiled(gvk) for gvk in sorted(loaded.kinds)]
-    wanted = {options.kind.lower()} if options.kind else {known.gvk.kind.lower() for known in known_kinds}
-    kinds = [known.gvk for known in known_kinds if known.gvk.kind.lower() in wanted]
+    kinds = [known.gvk for known in of_name(options.kind, known_kinds)]
     if not kinds:
         say(f"modelgate fields: {unknown_kind(options.kind, known_kinds)}", sys.stderr)
         return USAGE

@@ -17,8 +17,6 @@ from webhook.cel.syntax import Call, Const, Expr, Ident, ListExpr, Select
 from webhook.cli.rule import in_general
 from webhook.policy import Path, Policy, Profile, ValidationRule
 
-__all__ = ["SchemaSource", "json_schema"]
-
 Schema = Mapping[str, Any]
 
 _DIALECT: Final = "http://json-schema.org/draft-07/schema#"
@@ -73,7 +71,7 @@ def json_schema(kinds: Iterable[SchemaSource], profile: Profile) -> dict[str, An
 
 def _is(gvk: GroupVersionKind) -> Schema:
     """The schema of objects of a kind."""
-    head = {"apiVersion": {"const": f"{gvk.group}/{gvk.version}"}, "kind": {"const": gvk.kind}}
+    head = {"apiVersion": {"const": gvk.api_version}, "kind": {"const": gvk.kind}}
     return {"required": ["apiVersion", "kind"], "properties": head}
 
 

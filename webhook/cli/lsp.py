@@ -143,7 +143,6 @@ def _children(review: ReviewedManifest) -> str:
 
 
 def _explanation(review: ReviewedManifest, explanation: Explanation) -> str:
-    place = f"{review.document.source}:{review.document.line}"
     page = import_module("webhook.cli.report.explanation")
-    text: str = page.render([page.ExplainedObject(place, explanation, review.describe)])
+    text: str = page.render([page.ExplainedObject(review.document.where, explanation, review.describe)])
     return text

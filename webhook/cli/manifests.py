@@ -351,7 +351,7 @@ def _notable(
 
     One ``among`` the files that puts rules aside is also told on standard error: the author of the files may want that.
     """
-    where = {defined(item.value): f"{item.source}:{item.line}" for item in definitions}
+    where = {defined(item.value): item.where for item in definitions}
     own = {defined(item.value) for item in among if is_definition(item.value)}
     for each, place in deviations.items():
         name = (each.kind.group, each.kind.kind)

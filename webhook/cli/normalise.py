@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     refused = [outcome for outcome in outcomes if not outcome.validation.allowed]
     for outcome in refused:
         for cause in outcome.validation.causes:
-            say(f"{outcome.document.source}:{outcome.document.line}: {outcome.title}: {cause}", sys.stderr)
+            say(f"{outcome.document.where}: {outcome.title}: {cause}", sys.stderr)
     if problems:
         raise DocumentError(problems)
     return 1 if refused else 0

@@ -10,8 +10,6 @@ from typing import Final, TextIO
 from webhook.admission import one_line
 from webhook.admission.errors import LoadError
 
-__all__ = ["complain", "inert", "inert_json", "inert_xml", "is_plain", "printable", "say"]
-
 _FULL: Final = ("cannot write the output: no space is left on the device",)
 _COMMAND: Final = re.compile(r"^\s*:(?=:)|#(?=#\w*\[)", re.MULTILINE)
 """A CI system executes ``::error …`` at the start of a line, and ``##[error]``, ``##vso[…]`` or ``##teamcity[…]``
@@ -30,6 +28,11 @@ def complain(command: str, error: Exception) -> None:
     lines = error.problems if isinstance(error, LoadError) else _FULL if full else str(error).splitlines()
     for number, line in enumerate(lines):
         say(f"{line}" if number else f"modelgate {command}: {line}", sys.stderr)
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 object``, ``1,200 objects``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def printable(text: str) -> str:

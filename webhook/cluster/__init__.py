@@ -36,19 +36,4 @@ if TYPE_CHECKING:
     from webhook.cluster.store import Store
 
 if not TYPE_CHECKING:
-    __getattr__ = later(
-        __name__,
-        {
-            "api": "JSON METADATA_ONLY ApiError Reader Unreachable content_of",
-            "definitions": "DEFINITIONS Definitions FollowedDefinitions",
-            "informer": "Following Listener join",
-            "nodes": "NodeStore",
-            "policies": "FollowedPolicies",
-            "readthrough": (
-                "LISTED AccessReview ClusterAnswer ClusterQuestion LabelSelection ReadThrough Reference RequestView "
-                "ServedKind ask find is_optional light may_be_denied"
-            ),
-            "reflector": "Reflector backoff",
-            "store": "Store",
-        },
-    )
+    __getattr__ = later(__name__)

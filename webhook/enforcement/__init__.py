@@ -22,13 +22,4 @@ if TYPE_CHECKING:
     from webhook.enforcement.remarks import Vocabulary, contradictions, remarks_on
 
 if not TYPE_CHECKING:  # most files and clusters have no such object
-    __getattr__ = later(
-        __name__,
-        {
-            "codes": "similar",
-            "degrees": "Degrees ObjectPlace",
-            "memory": "PolicyMemory",
-            "policy": "Degree PolicyObject",
-            "remarks": "Vocabulary contradictions remarks_on",
-        },
-    )
+    __getattr__ = later(__name__)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property, lru_cache
 from itertools import islice, takewhile
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from webhook import children  # what judges a child is loaded for the first one
-from webhook.admission import WARNING_LENGTH, Request
+from webhook.admission import WARNING_LENGTH, Request, kind_of
 from webhook.catalog import Catalog
 from webhook.cel import BudgetExceeded, CelError
 from webhook.cluster import ClusterView, Kind, NotedView, Notes
@@ -184,9 +185,12 @@ def described(
     scope = review.scope(_with_name(review.kind.seen(review.kind.schema.decode(review.obj).object)), None)
     rules = tuple(rule for rule in review.kind.policy.children if assumed or not rule.assumed)
     owner = Kind(review.kind.gvk.group, review.kind.gvk.kind)
-    made = (each for each in children.children_of(rules, scope, owner) if isinstance(each, children.Child))
-    namespace = namespace_of(scope.object)
-    return [each.of(children.placed(each.object, namespace)) for each in made]
+    made, namespace = list[children.Child](), namespace_of(scope.object)
+    with suppress(BudgetExceeded):  # what costs too much is left out, too: a judgement says so
+        for child in children.children_of(rules, scope, owner):
+            if isinstance(child, children.Child):
+                made.append(child.of(children.placed(child.object, namespace)))
+    return made
 
 
 def _first(faults: Iterable[ChildFault]) -> Iterable[ChildFault]:
@@ -313,7 +317,7 @@ class _Judge:
     def _of(self, child: children.Child, made: dict[str, Any]) -> Iterator[ChildFault]:
         """The faults of a child: of the object, and then those that only its pods have."""
         rule, catalog, budget = child.rule, self._review.catalog, self._review.budget
-        if not children.is_builtin(children.kind_of(made)):
+        if not children.is_builtin(kind_of(made)):
             yield from self._faults(child, made, lambda one: by_definition(one, catalog, budget), rule.becomes)
             yield from self._faults(child, made, lambda one: children.template_errors(one, budget), rule.becomes)
             return
@@ -386,7 +390,7 @@ class _Judge:
 
 def by_definition(made: dict[str, Any], catalog: Catalog, budget: Budget) -> Iterable[FieldError]:
     """What the definition of a child's kind says; without one, nothing is known of the child."""
-    known = catalog.defined(children.kind_of(made))
+    known = catalog.defined(kind_of(made))
     return () if known is None else children.defined_errors(made, known.schema, budget, namespaced=known.namespaced)
 
 

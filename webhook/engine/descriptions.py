@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 from webhook import children
+from webhook.admission import kind_of
 from webhook.catalog import Catalog
 from webhook.engine.children import by_definition
 from webhook.ground.budget import Budget
@@ -24,6 +25,6 @@ def description_faults(made: Iterable[children.Child], catalog: Catalog) -> Iter
 
 
 def _errors(made: dict[str, Any], catalog: Catalog, budget: Budget) -> Iterable[FieldError]:
-    if children.is_builtin(children.kind_of(made)):
+    if children.is_builtin(kind_of(made)):
         return chain(children.child_errors(made, budget), children.pod_errors(made, budget))
     return by_definition(made, catalog, budget)

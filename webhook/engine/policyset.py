@@ -17,6 +17,7 @@ from webhook.engine.references import references_of
 from webhook.manifests import folders
 from webhook.manifests.documents import Document
 from webhook.manifests.files import Contents
+from webhook.policy import Reference
 from webhook.vap import GroupVersionResource, NativePolicies, is_native, published
 
 _FOREIGN_GROUPS: Final = ("kyverno.io", "gatekeeper.sh", "kubewarden.io")
@@ -52,8 +53,7 @@ class PolicySet:
         found = list(self.foreign)
         for kind, name in self.policies.unbound:
             origin = origins[kind, name]
-            where = f"{origin.source}:{origin.line}"
-            found.append(Problem(where, "", f"{kind} {name} has no binding: it never applies"))
+            found.append(Problem(origin.where, "", f"{kind} {name} has no binding: it never applies"))
         for name, warning in self.policies.warnings(_kinds_in(catalog), _schemas_of(catalog)):
             origin = origins["ValidatingAdmissionPolicy", name]
             where = f"{origin.source}:{origin.line_at(warning.field)}"
@@ -83,6 +83,17 @@ def load(folder: Path | Contents) -> PolicySet:
     return PolicySet(policies, values, tuple(native), digest, tuple(_foreign(others)))
 
 
+def annotated(documents: Iterable[Document]) -> Iterator[tuple[str, Reference]]:
+    """The references of policies, each with the name of its policy; none of a policy that is refused for them."""
+    for document in filter(is_native, documents):
+        try:
+            references = references_of(document)
+        except CatalogError:
+            continue
+        for reference in references.listed if references else ():
+            yield str(document.value["metadata"].get("name")), reference
+
+
 def _foreign(documents: Iterable[Document]) -> Iterator[Problem]:
     """A warning for each policy that another program evaluates."""
     for each in documents:
@@ -90,9 +101,7 @@ def _foreign(documents: Iterable[Document]) -> Iterator[Problem]:
         group = group_version(api)[0]
         if group.endswith(_FOREIGN_GROUPS) or (group == _WEBHOOKS and kind.endswith("WebhookConfiguration")):
             title = f"{api} {kind} {each.value['metadata']['name']}"
-            yield Problem(
-                f"{each.source}:{each.line}", "", f"{title} is not evaluated: Modelgate does not run this kind"
-            )
+            yield Problem(each.where, "", f"{title} is not evaluated: Modelgate does not run this kind")
 
 
 def _nameless(documents: Iterable[Document]) -> Iterator[Problem]:
@@ -101,7 +110,7 @@ def _nameless(documents: Iterable[Document]) -> Iterator[Problem]:
         names = [metadata.get("name"), metadata.get("namespace", "")] if isinstance(metadata, dict) else [None]
         if not names[0] or not all(isinstance(name, str) for name in names):
             title = f"{each.value.get('kind')} without a name; set metadata.name"
-            yield Problem(f"{each.source}:{each.line}", "metadata.name", title)
+            yield Problem(each.where, "metadata.name", title)
 
 
 def _kinds_in(catalog: Catalog) -> Any:

@@ -42,9 +42,10 @@ class _Listed:
 class AnnotatedReferences:
     """The references of one policy, as :class:`webhook.vap.context.References`."""
 
-    def __init__(self, facts: Mapping[str, Fact]) -> None:
-        self._facts = facts
-        self.schema = {"type": "object", "properties": {name: fact.schema for name, fact in facts.items()}}
+    def __init__(self, listed: tuple[policies.Reference, ...]) -> None:
+        self.listed = listed
+        self._facts = facts_of(listed)
+        self.schema = {"type": "object", "properties": {name: fact.schema for name, fact in self._facts.items()}}
 
     def over(self, obj: dict[str, Any], view: ClusterView) -> _Read:
         """What an object refers to, in a view."""
@@ -108,7 +109,7 @@ def references_of(origin: Document) -> AnnotatedReferences | None:
     problems += [_problem(origin, "", f"there are two references {name}") for name in {*names} if names.count(name) > 1]
     if problems:
         raise CatalogError(problems)
-    return AnnotatedReferences(facts_of(tuple(map(policies.Reference.of, listed))))
+    return AnnotatedReferences(tuple(map(policies.Reference.of, listed)))
 
 
 def _problem(origin: Document, path: str, message: str) -> Problem:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from webhook import catalog as catalogs  # what compares definitions is loaded when it is first used
 from webhook import enforcement
-from webhook.admission import GroupVersionKind, group_version
+from webhook.admission import GroupVersionKind, kind_of
 from webhook.admission.stamp import Stamp
 from webhook.catalog import Catalog, InForce, KnownKind, groups_of
 from webhook.cluster import APIResource
@@ -155,4 +155,4 @@ class Ruling:
 
     def kind_of(self, obj: Mapping[str, Any]) -> KnownKind | None:
         """The kind and version of a stored object; None if Modelgate does not cover it."""
-        return self.catalog.find(GroupVersionKind(*group_version(obj["apiVersion"]), obj["kind"]))
+        return self.catalog.find(kind_of(obj))

@@ -1,4 +1,8 @@
-"""Judgements that are made again: of the same object, beside the same others, which are known by their identity."""
+"""A memory of judgements: of the same object, beside the same others, none is made twice.
+
+Children, pods and what is asked of nodes are remembered here. The key is made where the judgement is: it holds all that
+the judgement reads of the object. What it reads of others is noted by the view, and compared when the answer is used.
+"""
 
 from __future__ import annotations
 

@@ -57,14 +57,24 @@ STRING: Final[Schema] = {"type": "string"}
 BOOLEAN: Final[Schema] = {"type": "boolean"}
 INTEGER: Final[Schema] = {"type": "integer"}
 NUMBER: Final[Schema] = {"type": "number"}
-INTEGERS: Final[Schema] = {"type": "array", "items": INTEGER}
-STRINGS: Final[Schema] = {"type": "array", "items": STRING}
+OPEN: Final[Schema] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+"""An object with any fields."""
+TEXTS: Final[Schema] = {"type": "object", "additionalProperties": STRING}
+"""Texts by name."""
 NAMES: Final[Schema] = {"type": "object", "additionalProperties": BOOLEAN}
 """Texts that a rule asks for at each item of a list: to find one in a list takes as many steps as there are."""
 
 
 def fields(**properties: Schema) -> Schema:
     return {"type": "object", "properties": properties}
+
+
+def listed(of: Schema) -> Schema:
+    return {"type": "array", "items": of}
+
+
+INTEGERS: Final = listed(INTEGER)
+STRINGS: Final = listed(STRING)
 
 
 WARNING: Final = 170

@@ -14,24 +14,6 @@ from webhook.cluster.view import ClusterView, Kind
 from webhook.facts.memory import Bound
 from webhook.facts.settings import Settings
 
-__all__ = [
-    "FIT_FETCHED",
-    "FIT_WATCHED",
-    "Claim",
-    "FitOf",
-    "FitTerm",
-    "GpuLoad",
-    "Ranks",
-    "ServedPod",
-    "Workload",
-    "flag",
-    "keeps_outside",
-    "loads_elsewhere",
-    "since",
-    "wants_number",
-]
-
-
 FIT_WATCHED: Final = frozenset([Kind("", "Node")])
 """All objects of this kind are kept in memory where nodes are judged, as shapes."""
 

@@ -1,5 +1,7 @@
 """What names give away: the one that a misspelt name means, the shards of a split model, and the quantization; and the
 names and labels that are made of others.
+
+Which model a file or a repository has by its name, and how many bytes a quantization takes, is in ``facts/memory``.
 """
 
 from __future__ import annotations

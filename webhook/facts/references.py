@@ -14,10 +14,8 @@ from itertools import chain, islice
 from typing import Any, Final, NamedTuple, Protocol
 
 from webhook.cluster.view import TOO_MANY, ClusterView, Kind, Sought, Unwatched, is_unreadable
-from webhook.facts.fact import BOOLEAN, INTEGER, INTEGERS, NUMBER, STRING, STRINGS, Fact, Keys, Schema, fields
+from webhook.facts.fact import BOOLEAN, INTEGER, INTEGERS, NUMBER, STRING, STRINGS, Fact, Keys, Schema, fields, listed
 from webhook.facts.nodes import Memo, mapping, namespace_of, text, whole
-
-__all__ = ["UNSEEN", "Looked", "Member", "TooCostlyError", "referenced"]
 
 _TYPES: Final[Mapping[str, tuple[Schema, Any]]] = {
     "boolean": (BOOLEAN, False),
@@ -126,7 +124,7 @@ def referenced(kind: Kind, looked: Looked, members: Mapping[str, Member]) -> Fac
         "names": STRINGS,
         "missing": STRINGS,
         "count": INTEGER,
-        "items": {"type": "array", "items": fields(**single)},
+        "items": listed(fields(**single)),
     }
     compute = partial(_values, Sought(*kind), looked, members)
     return Fact(compute, fields(**single, **(several if looked.finds_several else {})), refers=True)

@@ -19,7 +19,4 @@ if TYPE_CHECKING:
     from webhook.kubernetes.objects import is_validated, name_rule, object_errors, prepared, with_defaults
 
 if not TYPE_CHECKING:  # whole objects are a matter of files, not of the server
-    __getattr__ = later(
-        __name__,
-        {"objects": "is_validated name_rule object_errors prepared with_defaults"},
-    )
+    __getattr__ = later(__name__)

@@ -45,7 +45,7 @@ def degrees_of(documents: Iterable[Document]) -> Degrees | None:
                 policies.append(enforcement.PolicyObject.read(document.value))
             except ValueError as error:
                 field, _, why = str(error).partition(": ")
-                problems.append(Problem(f"{document.source}:{document.line}", field, why))
+                problems.append(Problem(document.where, field, why))
     if problems:
         raise CatalogError(problems)
     labels = labels_of(document.value for document in documents)

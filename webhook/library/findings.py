@@ -83,6 +83,10 @@ class Finding:
     def text(self) -> str:
         return f"{escaped(self.field)}: {self.message}" if self.field else self.message
 
+    @property
+    def text_with_helps(self) -> str:
+        return "; help: ".join((self.text, *self.helps))
+
 
 def _schema_code(cause: Cause) -> str:
     if cause.message.startswith("unknown field"):

@@ -197,7 +197,7 @@ def _definitions(crds: Sources) -> list[Document]:
 def _refused(definitions: list[Document], checked: Definitions) -> Iterable[Problem]:
     for each in definitions:
         for cause in checked.refused.get(id(each), ()):
-            yield Problem(f"{each.source}:{each.line}", cause.field, cause.message)
+            yield Problem(each.where, cause.field, cause.message)
 
 
 def _text_in_words(text: str) -> str:

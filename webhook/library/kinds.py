@@ -49,7 +49,7 @@ def unserved(
     """
     if loaded.find(gvk) is not None or _is_unknown(gvk):
         return None
-    text = f'no matches for kind "{gvk.kind}" in version "{_version(gvk)}"'
+    text = f'no matches for kind "{gvk.kind}" in version "{gvk.api_version}"'
     versions, is_defined = loaded.versions(gvk), (gvk.group, gvk.kind) in defined
     if not (is_defined or strict) and _is_other_version(gvk, loaded):
         return None
@@ -78,7 +78,7 @@ def why_unchecked(gvk: GroupVersionKind, loaded: Catalog) -> str:
             return f"no rules for {gvk.group}, the successor of {pack.successors[gvk.group]}; {_GIVE}"
         if gvk.kind in pack.served.get(gvk.group, ()):
             return f"a kind of {pack.operator} without rules; {_GIVE}"
-    if is_validated(_version(gvk), gvk.kind):
+    if is_validated(gvk.api_version, gvk.kind):
         return "a part of an object, such as a patch: its pods have no container or image, or its file is named so"
     return f"{NOT_KNOWN}{_similar(gvk, loaded)}"
 
@@ -94,7 +94,7 @@ def _is_other_version(gvk: GroupVersionKind, loaded: Catalog) -> bool:
 
 
 def _is_unknown(gvk: GroupVersionKind) -> bool:
-    return any(is_encrypted(each) or variables_of(each) for each in (_version(gvk), gvk.kind))
+    return any(is_encrypted(each) or variables_of(each) for each in (gvk.api_version, gvk.kind))
 
 
 def without_schema(gvk: GroupVersionKind, loaded: Catalog) -> Iterator[Warn]:
@@ -118,7 +118,7 @@ def as_meant(value: dict[str, Any], loaded: Catalog) -> dict[str, Any]:
     """The object, of the kind that is meant if its own is misspelt."""
     gvk = kind_of(value)
     meant = None if loaded.find(gvk) or _is_other_version(gvk, loaded) else _meant_by(gvk, loaded)
-    return value if meant is None else {**value, "apiVersion": _version(meant), "kind": meant.kind}
+    return value if meant is None else {**value, "apiVersion": meant.api_version, "kind": meant.kind}
 
 
 def _meant_by(gvk: GroupVersionKind, loaded: Catalog) -> GroupVersionKind | None:
@@ -146,12 +146,8 @@ def _is_near(written: GroupVersionKind, meant: GroupVersionKind) -> bool:
 
 def _similar(gvk: GroupVersionKind, loaded: Catalog) -> str:
     meant = None if is_served(gvk, loaded) else loaded.nearest(gvk)
-    return f"; did you mean {_version(meant)} {meant.kind}?" if meant else ""
+    return f"; did you mean {meant.api_version} {meant.kind}?" if meant else ""
 
 
 def _named(meant: GroupVersionKind, written: GroupVersionKind) -> str:
-    return _version(meant) if meant.kind == written.kind else f"{_version(meant)} {meant.kind}"
-
-
-def _version(gvk: GroupVersionKind) -> str:
-    return f"{gvk.group}/{gvk.version}" if gvk.group else gvk.version
+    return meant.api_version if meant.kind == written.kind else f"{meant.api_version} {meant.kind}"

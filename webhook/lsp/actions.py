@@ -18,8 +18,6 @@ from webhook.lsp.workspace import Workspace
 from webhook.manifests.documents import Document
 from webhook.manifests.places import Spot, find
 
-__all__ = ["FIX_ALL", "actions"]
-
 _IGNORE: Final = "modelgate.dev/ignore"
 _WHY: Final = "# because: "
 _MEANT: Final = re.compile(r"did you mean (?P<name>[\w.-]+)\?$")

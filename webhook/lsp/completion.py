@@ -17,8 +17,6 @@ from webhook.lsp.workspace import Workspace
 from webhook.manifests.documents import Document
 from webhook.policy import node_at
 
-__all__ = ["completions"]
-
 _TOP: Final = ("apiVersion", "kind", "metadata", "spec")
 _METADATA: Final[Mapping[str, Any]] = {
     "type": "object",
@@ -70,7 +68,7 @@ def _document(source: str, workspace: Workspace, row: int, outline: Outline) -> 
 def _kinds(outline: Outline, catalog: Catalog) -> Iterable[str]:
     """The values of apiVersion and kind, each by the other one if that is written."""
     key = outline.path[0]
-    pairs = {(f"{gvk.group}/{gvk.version}", gvk.kind) for gvk in catalog.kinds}
+    pairs = {(gvk.api_version, gvk.kind) for gvk in catalog.kinds}
     own, other = (0, 1) if key == "apiVersion" else (1, 0)
     written = outline.head.get("kind" if key == "apiVersion" else "apiVersion", "")
     fitting = {pair[own] for pair in pairs if pair[other] == written}

@@ -16,8 +16,6 @@ from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 
 from webhook.lsp.server import ManifestServer
 
-__all__ = ["serve_stdio", "serve_tcp"]
-
 LARGEST: Final = 64 << 20
 """Bytes of a message: a file of 8 MiB, and the escapes of JSON. A longer one would fill the memory."""
 _LONGEST: Final = 8 << 10

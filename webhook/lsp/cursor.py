@@ -11,8 +11,6 @@ from webhook.lsp.flow import flow_at
 from webhook.manifests.documents import Document
 from webhook.manifests.places import Spot
 
-__all__ = ["Cursor", "Outline", "cursor_in", "outline_at", "schema_keys"]
-
 Keys = tuple[str | int, ...]
 
 _MOST: Final = 5_000

@@ -16,8 +16,6 @@ from webhook.lsp.texts import Shift, TextLines
 from webhook.lsp.workspace import LARGEST, MOST, ManifestFile, Workspace
 from webhook.manifests.places import Place
 
-__all__ = ["SOURCE", "diagnostic", "diagnostics", "place_now"]
-
 SOURCE: Final = "modelgate"
 _LINE: Final = re.compile(r":(?P<line>\d+)$")
 _SEVERITIES: Final = {

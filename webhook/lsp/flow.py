@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-__all__ = ["Flow", "Opening", "flow_at"]
-
 _LINES: Final = 20
 """Lines of one value in braces, above and below a position."""
 _LONGEST: Final = 10_000

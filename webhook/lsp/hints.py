@@ -14,8 +14,6 @@ from webhook.library.verdict import Verdict
 from webhook.lsp.texts import TextLines
 from webhook.lsp.workspace import Workspace
 
-__all__ = ["hints"]
-
 _SHOWN: Final = 3
 """Fields in the text of a hint; a look at it shows all."""
 _LONGEST: Final = 40

@@ -15,8 +15,6 @@ from webhook.lsp.cursor import Cursor, schema_keys
 from webhook.lsp.workspace import Workspace
 from webhook.policy import node_at
 
-__all__ = ["described", "field_of", "hover", "type_of"]
-
 _ENUM: Final = 20
 """Values of an enumeration that are listed."""
 _ROWS: Final = 10

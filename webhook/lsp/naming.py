@@ -12,8 +12,6 @@ from webhook.lsp.workspace import Workspace
 from webhook.manifests.documents import Document
 from webhook.manifests.places import Spot, find
 
-__all__ = ["Naming", "Refused", "Site", "meant", "namings", "renamed", "sites"]
-
 _OWN: Final = ("metadata", "name")
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 """A DNS subdomain (apimachinery, IsDNS1123Subdomain)."""

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from webhook.cluster import ClusterView, Kind
 
-__all__ = ["Held", "Objects"]
-
 _Name = tuple[str, str]
 """Namespace and name."""
 

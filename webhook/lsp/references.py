@@ -15,8 +15,6 @@ from webhook.library.explained import leaves
 from webhook.lsp.workspace import Workspace
 from webhook.manifests.documents import Document
 
-__all__ = ["NameField", "NamedObject", "looked_up", "references_in", "target_of", "targets_at"]
-
 _PROBE: Final = "modelgate-looks-for-this-name"
 """The name that a field gets to see what is looked up by it. No object has it."""
 

@@ -30,8 +30,6 @@ from webhook.lsp.workspace import MOST, Desk, Workspace
 from webhook.manifests.documents import Document
 from webhook.manifests.files import content
 
-__all__ = ["Load", "ManifestServer"]
-
 Load = Callable[[Path], Desk]
 """Reads the configuration and the files of a folder."""
 

@@ -13,8 +13,6 @@ from lsprotocol import types
 
 from webhook.lsp.workspace import Workspace
 
-__all__ = ["CHILDREN", "EXPLAIN", "Shelf", "ShownFile", "showing_actions", "shown"]
-
 CHILDREN: Final = "modelgate.children"
 EXPLAIN: Final = "modelgate.explain"
 """A command, and the kind of both actions."""

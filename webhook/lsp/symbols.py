@@ -13,8 +13,6 @@ from webhook.lsp.texts import TextLines
 from webhook.lsp.workspace import MOST, Workspace
 from webhook.manifests.places import Spot
 
-__all__ = ["symbols"]
-
 _DEEP: Final = 3
 
 

@@ -17,8 +17,6 @@ from lsprotocol import types
 
 from webhook.manifests.places import BREAK, Place, Spot
 
-__all__ = ["ENCODINGS", "Shift", "TextLines"]
-
 _EDITOR_BREAK: Final = re.compile(r"\r\n|\n|\r")
 _COMPARED: Final = 1_000
 """Lines between the first and the last change that are compared: that may take the square of them."""

@@ -27,8 +27,6 @@ from webhook.lsp.objects import Held, Objects
 from webhook.manifests.documents import Document
 from webhook.manifests.reading import Manifests
 
-__all__ = ["LARGEST", "MOST", "Desk", "ManifestFile", "Workspace"]
-
 LARGEST: Final = 1 << 20
 """Characters of a file that is read: it takes half a second. An API server takes objects of 1.5 MiB."""
 MOST: Final = 300

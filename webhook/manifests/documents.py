@@ -66,6 +66,11 @@ class Document:
     built: Path | None = field(default=None, compare=False)
 
     @property
+    def where(self) -> str:
+        """Its file and line, as messages name it."""
+        return f"{self.source}:{self.line}"
+
+    @property
     def applied(self) -> Path:
         """What is applied to a cluster: the folder that it is built of, or its file."""
         return self.built or Path(self.source)

@@ -290,7 +290,7 @@ def _add(
         if is_foreign:
             found.skipped["not a manifest"] += 1
             continue
-        where = f"{document.source}:{document.line}"
+        where = document.where
         faults += [Problem(where, each, f"Required value{_near(each, document)}") for each in missing]
         if not missing and document.value["apiVersion"].count("/") > 1:
             faults.append(Problem(where, "apiVersion", 'expected "group/version": kubectl finds no kind'))

@@ -8,5 +8,4 @@ from webhook.placement.amounts import UnknownAmountError, amount, requests_of, s
 from webhook.placement.filters import Stage, Unfit, failure, named_nodes
 from webhook.placement.nodes import NodeShape
 from webhook.placement.pod import Needs, Toleration, needs_of
-from webhook.placement.report import scheduler_text
 from webhook.placement.table import MOST_SHAPES, NodeTable, Shapes, table_of

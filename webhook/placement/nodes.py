@@ -42,16 +42,16 @@ class NodeShape:
     @classmethod
     def of(cls, node: Mapping[str, Any], *, apart: frozenset[str] = frozenset(), rounded: bool = False) -> NodeShape:
         """The shape of a Node, without the labels ``apart``. ``rounded``: see :data:`_GRAIN`."""
-        metadata, spec, status = (_map(node.get(key)) for key in ("metadata", "spec", "status"))
+        metadata, spec, status = (mapping(node.get(key)) for key in ("metadata", "spec", "status"))
         labels = {
             key: value
-            for key, value in _map(metadata.get("labels")).items()
+            for key, value in mapping(metadata.get("labels")).items()
             if isinstance(key, str) and isinstance(value, str) and key not in apart
         }
         given = status.get("allocatable")
         capacity = None if not isinstance(given, dict) or not given else _capacity(given, rounded=rounded)
         unschedulable = spec.get("unschedulable") is True
-        machine = {name: value for name, value in _map(status.get("capacity")).items() if _is_device(name, value)}
+        machine = {name: value for name, value in mapping(status.get("capacity")).items() if _is_device(name, value)}
         devices = {name: _offered(name, value) for name, value in machine.items()}
         taints = _taints(spec.get("taints"))
         return cls(MappingProxyType(labels), taints, capacity, unschedulable, MappingProxyType(devices))
@@ -79,7 +79,7 @@ def _is_device(name: Any, amount: Any) -> bool:
     return isinstance(name, str) and "/" in name and any(digit in str(amount)[:20] for digit in "123456789")
 
 
-def _map(value: Any) -> Mapping[str, Any]:
+def mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 

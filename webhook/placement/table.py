@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, overload
 
-from webhook.placement.nodes import HOSTNAME, NodeShape
+from webhook.placement.nodes import HOSTNAME, NodeShape, mapping
 
 MOST_SHAPES: Final = 1000
 """Shapes that are looked at. A cluster with more has labels that tell each node apart: nothing is said of its nodes."""
@@ -73,10 +73,6 @@ class NodeTable(Sequence[dict[str, Any]]):
         """The number of nodes."""
         return len(self._held)
 
-    @property
-    def is_bounded(self) -> bool:
-        return len(self.counts) <= MOST_SHAPES
-
     def nodes(self) -> Iterator[NamedNode]:
         for name, (shape, hostname) in self._held.items():
             labels = shape.labels if hostname is None else {**shape.labels, HOSTNAME: hostname or name}
@@ -113,8 +109,8 @@ class Shapes:
 
     def held(self, node: Mapping[str, Any]) -> tuple[str, _Held]:
         """The name of a Node, "" if it has none, and what the table keeps of it."""
-        metadata = _map(node.get("metadata"))
-        name, hostname = metadata.get("name"), _map(metadata.get("labels")).get(HOSTNAME)
+        metadata = mapping(node.get("metadata"))
+        name, hostname = metadata.get("name"), mapping(metadata.get("labels")).get(HOSTNAME)
         if not isinstance(name, str) or len(name) > _LONGEST:
             name = ""
         shape = NodeShape.of(node, apart=_APART if self._rounded else _HOSTNAMES, rounded=self._rounded)
@@ -127,10 +123,6 @@ class Shapes:
         """Forget all other shapes."""
         kept = set(shapes)
         self._held = {key: held for key, held in self._held.items() if held.shape in kept}
-
-
-def _map(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def table_of(nodes: Sequence[dict[str, Any]]) -> NodeTable:

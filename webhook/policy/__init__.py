@@ -34,14 +34,4 @@ if TYPE_CHECKING:
     from webhook.policy.releases import DEFAULT_RELEASE, RELEASES, Release
 
 if not TYPE_CHECKING:  # compiled policies may come from a file
-    __getattr__ = later(
-        __name__,
-        {
-            "compile": "compile_policy",
-            "dependence": "Dependence Open Place Rule",
-            "document": "PolicyDocument Validation parse_policy trusted_policy",
-            "environments": "Environments Inputs has_open_field node_at",
-            "order": "defaults_in_force",
-            "releases": "DEFAULT_RELEASE RELEASES Release",
-        },
-    )
+    __getattr__ = later(__name__)

@@ -50,6 +50,8 @@ def compile_policy(
     inputs: Inputs,
     holds: Holds | None = None,
     base: Policy | None = None,
+    *,
+    on_demand: bool = False,
 ) -> Policy:
     """The compiled policy: the rules that have no range of releases, and those whose range holds.
 
@@ -59,11 +61,12 @@ def compile_policy(
         inputs: what the rules can read.
         holds: whether a range holds of the releases in force. Without it, all do.
         base: another policy of the kind, whose variables the expressions may read, too.
+        on_demand: make no generated function before its first call, for a policy that is only checked.
 
     Raises:
         CatalogError: with every problem of every rule.
     """
-    compiler = _Compiler(origin, document.spec.target.kind, inputs, holds or _always)
+    compiler = _Compiler(origin, document.spec.target.kind, inputs, holds or _always, on_demand=on_demand)
     if base is not None:
         compiler.know(base)
     policy = compiler.policy(document)
@@ -77,8 +80,8 @@ def _always(_: str) -> bool:
 
 
 class _Compiler:
-    def __init__(self, origin: Document, kind: str, inputs: Inputs, holds: Holds) -> None:
-        self.holds = holds
+    def __init__(self, origin: Document, kind: str, inputs: Inputs, holds: Holds, *, on_demand: bool) -> None:
+        self.holds, self.on_demand = holds, on_demand
         self.origin = origin
         self.kind = kind
         self.problems: list[Problem] = []
@@ -326,7 +329,8 @@ class _Compiler:
             if STORED in source:
                 with_stored_type(env).check(source)
             expect = None if expect == DYN else expect
-            program = env.program(checked, expect, name=name, on_demand=on_demand, keep_tree=True)
+            late = on_demand or self.on_demand
+            program = env.program(checked, expect, name=name, on_demand=late, keep_tree=True)
         except CompileFailure as failure:
             for issue in failure.issues:
                 place = f" (line {issue.line}, column {issue.column + 1} of the expression)" if issue.line > 0 else ""

@@ -1,4 +1,8 @@
-"""Items of lists by their keys: new values beside old ones (ratcheting, transition rules), and items that repeat."""
+"""Items of lists by their keys (``x-kubernetes-list-type``), which two questions need.
+
+:class:`Correlated` finds the old value of a new one, for ratcheting and transition rules. :func:`validate_lists` finds
+items of sets and map lists that repeat. How a key is made of an item is here; what an update is spared is not.
+"""
 
 from __future__ import annotations
 

@@ -23,15 +23,4 @@ if TYPE_CHECKING:
     from webhook.vap.response import PolicyResponse
 
 if not TYPE_CHECKING:  # most commands read no native policies
-    __getattr__ = later(
-        __name__,
-        {
-            "attributes": "CLUSTER_KINDS Attributes GroupVersionResource resource_of_kind",
-            "context": "AdmissionContext Equivalent KindSchema MemoryContext",
-            "matching.selector": "Selector",
-            "models": "LabelSelector ParamKind",
-            "mutating.mergetypes": "builtin_schema published resolved",
-            "policies": "NativePolicies is_native",
-            "response": "PolicyResponse",
-        },
-    )
+    __getattr__ = later(__name__)

@@ -38,7 +38,9 @@ def resource_of(request: Request) -> GroupVersionResource:
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """One request. If the object is a namespace, ``namespace`` is its name."""
+    """One request. If the object is a namespace, ``namespace`` is its name. ``user`` is the ``userInfo`` of the review,
+    ``options`` those of the operation, such as CreateOptions.
+    """
 
     kind: GroupVersionKind
     resource: GroupVersionResource
@@ -94,8 +96,7 @@ class Attributes:
 def _renamed(obj: dict[str, Any] | None, kind: GroupVersionKind) -> dict[str, Any] | None:
     if obj is None:
         return None
-    version = f"{kind.group}/{kind.version}" if kind.group else kind.version
-    return {**obj, "apiVersion": version, "kind": kind.kind}
+    return {**obj, "apiVersion": kind.api_version, "kind": kind.kind}
 
 
 _CLUSTER_KINDS = {

@@ -8,15 +8,8 @@ from typing import Any, Final
 
 from reconciler.projections.objects import label, named
 from reconciler.projections.ome.components import Component
-from webhook.facts.ome import MAIN, Referent, expanded, ready_label
+from webhook.facts.ome import MAIN, NOT_OF_POD, Referent, expanded, ready_label
 
-_NOT_OF_POD: Final = frozenset(
-    {
-        *("minReplicas", "maxReplicas", "scaleMetric", "scaleTarget", "containerConcurrency", "timeoutSeconds"),
-        *("canaryTrafficPercent", "labels", "annotations", "deploymentStrategy", "kedaConfig", "config"),
-        *("runner", "leader", "worker", "size"),
-    }
-)
 _GPU: Final = re.compile(r"(?:nvidia\.com|amd\.com)/gpu\Z")
 
 
@@ -60,7 +53,7 @@ def labels_of(component: Component, context: Context) -> dict[str, str]:
 def pod_template(component: Component, context: Context, part: str = "") -> dict[str, Any]:
     """The pod template of a component, or of the ``part`` leader or worker of one over several nodes."""
     spec = component.spec.get(part) or {} if part else component.spec
-    pod = {key: value for key, value in spec.items() if key not in _NOT_OF_POD}
+    pod = {key: value for key, value in spec.items() if key not in NOT_OF_POD}
     runner = spec.get("runner")
     containers = [*([runner] if runner else []), *(pod.get("containers") or ())]
     main = {"name": MAIN, **containers[0]} if containers else {"name": MAIN}

@@ -7,17 +7,18 @@ between. Redirects are checked in the same way. One budget bounds all of it: loo
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from http.client import HTTPConnection, HTTPException, HTTPResponse
-from typing import Final
+from typing import Final, TypeVar
 
 from reconciler.projections.remote.address import Forbidden, Target, Unreached, is_public, joined
-from reconciler.projections.remote.watchdog import shut_after, within
 
 REDIRECTS: Final = 5
 BUDGET: Final = 10.0
@@ -131,3 +132,41 @@ def _encoded(host: str) -> str:
         return host.encode("idna").decode().lower()
     except UnicodeError:
         return host.lower()
+
+
+R = TypeVar("R")
+
+
+@contextmanager
+def shut_after(seconds: float, connection: socket.socket) -> Iterator[None]:
+    """Shut the connection down after so many seconds, whatever waits for it: a handshake, a header or a body.
+
+    It acts on a duplicate, because TLS takes over the socket itself.
+    """
+    handle = connection.dup()
+    timer = threading.Timer(max(seconds, 0.0), _shut, [handle])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()  # it does not act on a number of another file
+        handle.close()
+
+
+def within(seconds: float, call: Callable[[], R]) -> R | None:
+    """The result of a call that nothing can interrupt, such as a lookup in DNS; None if it takes longer.
+
+    Such a call goes on in its thread until the resolver gives up. It must not raise.
+    """
+    results: list[R] = []
+    thread = threading.Thread(target=lambda: results.append(call()), name="lookup", daemon=True)
+    thread.start()
+    thread.join(max(seconds, 0.0))
+    return results[0] if results else None
+
+
+def _shut(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # the other side has closed it
+        connection.shutdown(socket.SHUT_RDWR)

@@ -119,7 +119,8 @@ def test_an_engine_is_the_runtimes_with_what_the_service_says_and_its_model():
         "labels": {"tier": "gold"},
         "annotations": {"note": "x"},
     }
-    made = children(service(engine={"minReplicas": 2, "maxReplicas": 1, **own}))["Deployment i-engine"]["spec"]
+    numbers = {"minReplicas": 2, "maxReplicas": 1, "minAvailable": 1}
+    made = children(service(engine={**numbers, **own}))["Deployment i-engine"]["spec"]
     assert "replicas" not in made
     assert made["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
     pod = made["template"]["spec"]
@@ -140,7 +141,7 @@ def test_an_engine_is_the_runtimes_with_what_the_service_says_and_its_model():
     assert pod["volumes"] == [{"name": "m", "hostPath": {"path": "/models/m"}}]
     assert pod["nodeSelector"] == {"models.ome.io/clusterbasemodel.m": "Ready"}
     assert pod["tolerations"] == [{"key": "b"}]
-    assert "minReplicas" not in pod
+    assert pod.keys().isdisjoint(numbers)
     metadata = made["template"]["metadata"]
     assert metadata["annotations"] == {"note": "x"}
     assert metadata["labels"] == {

@@ -19,8 +19,8 @@ from reconciler.projection import Observed
 from reconciler.projections.drift import BUSY, Drift
 from reconciler.projections.remote import Client, Forbidden, Probe, Turns, Unreached, probe
 from reconciler.projections.remote.address import Target, is_public
+from reconciler.projections.remote.client import within
 from reconciler.projections.remote.file import BLOCK
-from reconciler.projections.remote.watchdog import within
 from tests.reconciler.models import NOW, Time, model
 from webhook.cluster.view import MemoryView
 

@@ -1,7 +1,9 @@
 """What several expressions of one function share: members of the object, results of calls, facts about texts.
 
 Each member is a local for the whole function, read in the *slot* of its parent (:class:`Writer`), so only where the
-parent is there; None where it is null or absent.
+parent is there; None where it is null or absent. What is shared, and where it is computed, is decided here;
+``conditions`` and ``variables`` write what is done with it. Generated code raises ``E`` where only the interpreter can
+answer.
 """
 
 from __future__ import annotations

@@ -81,12 +81,8 @@ def _selector(args: tuple[Any, ...], _result: Any) -> int:
     return LIST_CREATE + _traversal(length) + requirements * (LIST_CREATE + STRUCT_CREATE)
 
 
-def _contains_ip(args: tuple[Any, ...], _result: Any) -> int:
-    return _traversal(size_of(args[0]) * 2)
-
-
 def _contains_cidr(args: tuple[Any, ...], result: Any) -> int:
-    return _contains_ip(args, result) + _traversal(size_of(args[0])) + 1
+    return _first_twice(args, result) + _traversal(size_of(args[0])) + 1
 
 
 def _tree_size(value: Any, known: dict[int, int]) -> int:
@@ -133,7 +129,7 @@ _BY_FUNCTION: Final[dict[str, Cost]] = {
     "validate": _format,
     "join": lambda _args, result: _traversal(size_of(result) * 2),
     "ip.isCanonical": _first_twice,
-    "containsIP": _contains_ip,
+    "containsIP": _first_twice,
     "containsCIDR": _contains_cidr,
     **dict.fromkeys(("fieldSelector", "labelSelector"), _selector),
     **dict.fromkeys(
@@ -147,8 +143,8 @@ _BY_FUNCTION: Final[dict[str, Cost]] = {
 
 _BY_KUBERNETES_OVERLOAD: Final[dict[str, Cost]] = {
     "cidr_ip": lambda _args, _result: 1,
-    "cidr_contains_ip_ip": _contains_ip,
-    "cidr_contains_ip_string": lambda args, result: _contains_ip(args, result) + _traversal(size_of(args[1])),
+    "cidr_first_twice_ip": _first_twice,
+    "cidr_first_twice_string": lambda args, result: _first_twice(args, result) + _traversal(size_of(args[1])),
     "cidr_contains_cidr": _contains_cidr,
     "cidr_contains_cidr_string": lambda args, result: _contains_cidr(args, result) + _traversal(size_of(args[1])),
 }

@@ -86,13 +86,6 @@ def string_to_duration(text: str) -> Duration:
     return value
 
 
-def string_to_timestamp(text: str) -> Timestamp:
-    value = times.parse_timestamp(text)
-    if value is None:
-        raise _failed(STRING, TIMESTAMP)
-    return times.checked(value)
-
-
 def bytes_to_string(value: bytes) -> str:
     try:
         return value.decode()
@@ -147,7 +140,7 @@ CONVERSIONS: Final[tuple[Overload, ...]] = (
     free("string", "uint64_to_string", (UINT,), STRING, int_to_string),
     free("timestamp", "timestamp_to_timestamp", (TIMESTAMP,), TIMESTAMP, same),
     free("timestamp", "int64_to_timestamp", (INT,), TIMESTAMP, times.from_unix),
-    free("timestamp", "string_to_timestamp", (STRING,), TIMESTAMP, string_to_timestamp),
+    free("timestamp", "string_to_timestamp", (STRING,), TIMESTAMP, times.parse_timestamp),
     free("uint", "uint64_to_uint64", (UINT,), UINT, same),
     free("uint", "double_to_uint64", (DOUBLE,), UINT, float_to_uint),
     free("uint", "int64_to_uint64", (INT,), UINT, int_to_uint),

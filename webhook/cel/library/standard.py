@@ -200,13 +200,23 @@ _STRINGS: Final = (
 
 
 def _time(
-    function: str, name: str, of_civil: Callable[[time.Civil], int], of_duration: Callable[..., int] | None = None
+    function: str,
+    name: str,
+    of_utc: Callable[[Any], int],
+    of_duration: Callable[..., int] | None = None,
+    of_civil: Callable[[time.Civil], int] | None = None,
 ) -> Iterator[Overload]:
+    """``of_civil`` is needed where the field of ``datetime``, which has fewer years, has another name in Civil."""
+    in_zone = of_civil or of_utc
+
     def get(timestamp: Timestamp) -> int:
-        return of_civil(times.civil(timestamp))
+        try:
+            return of_utc(times.utc(timestamp))
+        except OverflowError:
+            return in_zone(times.civil(timestamp, 0))
 
     def get_in_zone(timestamp: Timestamp, zone: str) -> int:
-        return of_civil(times.civil(timestamp, times.zone_offset(timestamp, zone)))
+        return in_zone(times.civil(timestamp, times.zone_offset(timestamp, zone)))
 
     zoned = "timestamp_to_seconds_tz" if name == "seconds" else f"timestamp_to_{name}_with_tz"
     yield member(function, f"timestamp_to_{name}", (TIMESTAMP,), INT, get)
@@ -218,14 +228,20 @@ def _time(
 _TIMES: Final = (
     *_time("getFullYear", "year", lambda at: at.year),
     *_time("getMonth", "month", lambda at: at.month - 1),
-    *_time("getDayOfYear", "day_of_year", lambda at: at.year_day - 1),
+    *_time("getDayOfYear", "day_of_year", lambda at: at.timetuple().tm_yday - 1, of_civil=lambda at: at.year_day - 1),
     *_time("getDayOfMonth", "day_of_month", lambda at: at.day - 1),
     *_time("getDate", "day_of_month_1_based", lambda at: at.day),
-    *_time("getDayOfWeek", "day_of_week", lambda at: at.weekday),
+    *_time("getDayOfWeek", "day_of_week", lambda at: at.isoweekday() % 7, of_civil=lambda at: at.weekday),
     *_time("getHours", "hours", lambda at: at.hour, times.duration_hours),
     *_time("getMinutes", "minutes", lambda at: at.minute, times.duration_minutes),
     *_time("getSeconds", "seconds", lambda at: at.second, times.duration_seconds),
-    *_time("getMilliseconds", "milliseconds", lambda at: at.nanosecond // 1_000_000, times.duration_milliseconds),
+    *_time(
+        "getMilliseconds",
+        "milliseconds",
+        lambda at: at.microsecond // 1_000,
+        times.duration_milliseconds,
+        lambda at: at.nanosecond // 1_000_000,
+    ),
 )
 
 STANDARD: Final[tuple[Overload, ...]] = (

@@ -12,11 +12,4 @@ if TYPE_CHECKING:
     from webhook.cel.syntax.reading import position
 
 if not TYPE_CHECKING:
-    __getattr__ = later(
-        __name__,
-        {
-            "ast": "RESERVED Call Comprehension Const Expr Ident ListExpr MapExpr Select",
-            "parser": "parse",
-            "reading": "position",
-        },
-    )
+    __getattr__ = later(__name__)

@@ -23,12 +23,4 @@ if TYPE_CHECKING:
     )
 
 if not TYPE_CHECKING:
-    __getattr__ = later(
-        __name__,
-        {
-            "nodes": "escape node_of unescape",
-            "schema_aware": "Made reveal",
-            "times": "format_duration format_timestamp",
-            "value": "NONE Duration Opt Timestamp UInt equal from_map_key type_name type_of_value",
-        },
-    )
+    __getattr__ = later(__name__)

@@ -10,6 +10,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from webhook.cel.errors import CelError
+from webhook.cel.types import STRING, TIMESTAMP
 from webhook.cel.values.value import INT_MAX, Duration, Timestamp
 from webhook.golang import strconv, time
 from webhook.golang.errors import GoError
@@ -23,6 +24,14 @@ _TIMESTAMP: Final = re.compile(
 )
 
 
+_USUAL: Final = re.compile(
+    r"\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))", re.ASCII
+).fullmatch
+"""What cel-go accepts, if there is such a day in the years of ``datetime``, 1 to 9999, and such a second."""
+_SECONDS_END: Final = len("2006-01-02T15:04:05")
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - without a zone, which would cost more than all else
+
+
 def from_go(at: time.Time) -> Timestamp:
     return Timestamp(at.seconds * SECOND + at.nanosecond, at.offset)
 
@@ -31,9 +40,14 @@ def to_go(timestamp: Timestamp) -> time.Time:
     return time.Time(*divmod(timestamp.ns, SECOND), timestamp.offset)
 
 
-def civil(timestamp: Timestamp, offset: int = 0) -> Civil:
+def civil(timestamp: Timestamp, offset: int) -> Civil:
     """The calendar and the clock at ``offset`` seconds east of UTC."""
     return time.civil(to_go(timestamp), offset)
+
+
+def utc(timestamp: Timestamp) -> datetime:
+    """The calendar and the clock in UTC, without a zone, to the microsecond."""
+    return _EPOCH + timedelta(0, 0, timestamp.ns // 1_000)
 
 
 def from_unix(seconds: int) -> Timestamp:
@@ -51,12 +65,30 @@ def shift(timestamp: Timestamp, ns: int) -> Timestamp:
     return checked(Timestamp(timestamp.ns + ns, timestamp.offset))
 
 
-def parse_timestamp(text: str) -> Timestamp | None:
-    """An RFC 3339 time as cel-go reads it; None where it refuses. The range is not checked.
+def parse_timestamp(text: str) -> Timestamp:
+    """An RFC 3339 time as cel-go reads it.
 
     Raises:
-        CelError: the text does not have the form (cel-go 0.30 checks it before ``time.Parse``).
+        CelError: it is none, or is not in the years 1 to 9999.
     """
+    match = _USUAL(text)
+    if match is None:
+        return _read_exactly(text)
+    try:
+        since = datetime.fromisoformat(text[:_SECONDS_END]) - _EPOCH
+    except ValueError:
+        return _read_exactly(text)
+    seconds = since.days * _DAY + since.seconds
+    if len(text) == _SECONDS_END + 1:  # only Z is left
+        return Timestamp(seconds * SECOND)
+    fraction, sign, hours, minutes = match.groups()
+    ns = int(fraction[:9].ljust(9, "0")) if fraction else 0
+    offset = (int(hours) * 60 + int(minutes)) * (-60 if sign == "-" else 60) if sign else 0
+    return checked(Timestamp((seconds - offset) * SECOND + ns, offset))
+
+
+def _read_exactly(text: str) -> Timestamp:
+    """As :func:`parse_timestamp`, for any text: cel-go 0.30 checks the form, then Go parses it."""
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
         raise CelError(f"invalid RFC 3339 timestamp {strconv.quote(text)}")
@@ -66,9 +98,9 @@ def parse_timestamp(text: str) -> Timestamp | None:
     if not is_time or hours > 23 or minutes > 59:
         raise CelError(f"invalid RFC 3339 timestamp {strconv.quote(text)}")
     try:
-        return from_go(time.parse(text))
+        return checked(from_go(time.parse(text)))
     except GoError:
-        return None
+        raise CelError(f"type conversion error from '{STRING}' to '{TIMESTAMP}'") from None
 
 
 def format_timestamp(timestamp: Timestamp) -> str:

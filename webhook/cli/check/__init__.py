@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection, Iterator
+from copy import deepcopy
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
-from webhook.admission.errors import DocumentError, Problem, SettingsError
+from webhook.admission.errors import DocumentError, ModelgateError, Problem, SettingsError
 from webhook.cli import FINDINGS, GOOD, manifests
-from webhook.cli.check.fixing import fixed
 from webhook.cli.input.change import add_what_if, must_fit
-from webhook.cli.input.configuration import configured
+from webhook.cli.input.configuration import FILE, configured
 from webhook.cli.input.flags import COUNTS, FAILING, add_arguments, add_output
 from webhook.cli.manifests import Outcomes
-from webhook.cli.output import say
+from webhook.cli.output import complain, counted, say
 from webhook.cli.report import FORMATS, rendered, text
 from webhook.cli.report.building import report_of
 from webhook.cli.report.codes import known_codes
 from webhook.cli.report.report import Report
 from webhook.cli.report.text import Style
 from webhook.cli.shell.parser import Commands, command, group
+from webhook.library.edits import Repair
 from webhook.library.findings import Severity
-
-__all__ = ["add_parser", "run"]
 
 _EXAMPLES: Final = """\
 examples:
@@ -95,9 +96,7 @@ def add_parser(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     must_fit(options)
     if options.watch:
-        from webhook.cli.check.watching import watched  # noqa: PLC0415 - most calls check once
-
-        watched(options, _check)
+        _watch(options)
     return _check(options)
 
 
@@ -157,13 +156,6 @@ def _require(report: Report, options: argparse.Namespace) -> None:
         raise DocumentError([Problem(", ".join(map(str, options.files)), "", text)])
 
 
-def _fix(outcomes: Outcomes) -> Outcomes:
-    outcomes, done = fixed(outcomes)
-    for line in done:
-        say(line, sys.stderr)
-    return outcomes
-
-
 def _print(report: Report, options: argparse.Namespace, failing: Collection[Severity]) -> None:
     if options.output != "text" and options.verbose:
         raise SettingsError([Problem("--verbose", "", "only the text format lists candidates")])
@@ -177,3 +169,75 @@ def _print(report: Report, options: argparse.Namespace, failing: Collection[Seve
         if options.output == "gitlab":  # its file is an artifact, which the log of the job does not show
             for line in text.lines(report, Style(), quiet=True, changes=False):
                 print(line, file=sys.stderr)
+
+
+def _fix(outcomes: Outcomes) -> Outcomes:
+    """Write the edits that help into the files, and print each; the outcomes after that."""
+    reviews = list(outcomes.reviews)
+    for name in dict.fromkeys(each.document.source for each in reviews):
+        path = Path(name)
+        if not path.is_file():  # standard input, or what kustomize makes
+            continue
+        numbers = [number for number, each in enumerate(reviews) if each.document.source == name]
+        file = Repair([reviews[number] for number in numbers], outcomes.review)
+        file.repair()
+        if file.done:
+            content = file.text.encode()
+            mark = b"\xef\xbb\xbf" if path.read_bytes().startswith(b"\xef\xbb\xbf") else b""
+            path.write_bytes(mark + content)
+            for line in file.done:
+                say(f"{name}:{line}", sys.stderr)
+            for number, review in zip(numbers, file.reviews, strict=True):
+                reviews[number] = review
+    return outcomes._replace(reviews=reviews)
+
+
+_PAUSE: Final = 0.3
+"""Seconds between two looks at the files."""
+_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
+_CLEAR: Final = "\033[H\033[2J\033[3J"
+"""Of a terminal: the top left, without what is on the screen and above it."""
+
+
+def _watch(options: argparse.Namespace) -> NoReturn:
+    """Check now, and after each change of a file that the options name.
+
+    Raises:
+        KeyboardInterrupt: at Ctrl-C, which is the end.
+        SettingsError: a flag that does not go with it.
+    """
+    if Path("-") in options.files:
+        raise SettingsError([Problem("--watch", "", "standard input does not change: name files or folders")])
+    if options.output != "text":
+        raise SettingsError([Problem("--watch", "", f"is for people, and {options.output} is not: remove one of them")])
+    while True:
+        before = dict(_stamps(options))  # what changes during the check is seen after it
+        if sys.stdout.isatty():
+            print(_CLEAR, end="")
+        try:
+            _check(deepcopy(options))
+        except (ModelgateError, OSError) as error:
+            complain("check", error)
+        say(f"watching {counted(len(before), 'file')}; Ctrl-C ends", sys.stderr)
+        sys.stdout.flush()
+        while dict(_stamps(options)) == before:
+            time.sleep(_PAUSE)
+
+
+def _stamps(options: argparse.Namespace) -> Iterator[tuple[str, tuple[int, int]]]:
+    roots = [*options.files, *options.view, *options.crds, *options.packs, *options.old, Path(FILE)]
+    roots += filter(None, (options.admission_policies, options.config))
+    for path in {file for root in roots for file in _files(root)}:
+        try:
+            state = os.stat(path)  # noqa: PTH116 - a tree has thousands of files
+        except OSError:
+            continue  # it is gone
+        yield path, (state.st_mtime_ns, state.st_size)
+
+
+def _files(root: Path) -> Iterator[str]:
+    if not root.is_dir():
+        yield str(root)
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (os.path.join(folder, name) for name in names if os.path.splitext(name)[1] in _SUFFIXES)  # noqa: PTH118, PTH122 - as above

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from webhook.admission.errors import Problem
 from webhook.cli import manifests
 from webhook.cli.input.change import WhatIf
 from webhook.cli.manifests import Outcomes
-from webhook.cli.output import say
 from webhook.cli.report import comparison
 from webhook.cli.report.building import report_of
 from webhook.cli.report.codes import Ignoring, known_codes
 from webhook.cli.report.difference import ChangeReport
 from webhook.cli.report.report import Report
-from webhook.cli.report.text import Style
 from webhook.policy import Profile
 
 
@@ -34,7 +31,7 @@ def add_moved(report: Report, outcomes: Outcomes, options: argparse.Namespace, i
     pairs = zip(report.objects, differences.add_reports(before, after, sides[1].judges.rulings.made), strict=True)
     report.objects = [difference.added_to(verdict) if difference.new else verdict for verdict, difference in pairs]
     report.unjudged.append(
-        Problem("", "", f"what the releases change, as if all were created: {comparison.counted(differences)}")
+        Problem("", "", f"what the releases change, as if all were created: {comparison.summed_up(differences)}")
     )
 
 
@@ -53,9 +50,5 @@ def compared(options: argparse.Namespace) -> tuple[ChangeReport, Report]:
     differences = ChangeReport(docs)
     differences.add_reports(report_of(before, ignored, docs), report, after.judges.rulings.made)
     differences.changes = [*change.texts(differences.releases, options.profile or Profile.STANDARD)]
-    style = Style.of(options.color, sys.stdout)
-    for line in comparison.rendered(differences, options.output, style, whole=options.verbose):
-        print(line)
-    for note in () if options.quiet else comparison.explaining(differences):
-        say(note.message, sys.stderr)
+    comparison.show(differences, options, options.output)
     return differences, report

@@ -8,6 +8,8 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from webhook import catalog
@@ -18,6 +20,7 @@ from webhook.cli.doctor.checks import (
     configurations,
     definitions,
     pods,
+    references,
     rights,
     state,
     surroundings,
@@ -30,6 +33,7 @@ from webhook.cli.input.cluster import add_cluster, connected
 from webhook.cli.output import say
 from webhook.cli.shell.version import version
 from webhook.library import Finding
+from webhook.manifests import folders
 
 __all__ = ["add_parser", "examined", "run"]
 
@@ -52,6 +56,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     choices.add_packs(parser)
     add = parser.add_argument
+    add(
+        "--admission-policies", type=Path, metavar="DIR", help="the gate's admission policies, if no ConfigMap has them"
+    )
     add("manifests", nargs="*", metavar="FILE", help="rendered manifests instead of a cluster; - for standard input")
     add_cluster(parser)
     add("--namespace", "-n", metavar="NAME", help="the namespace of the installation (default: wherever it is)")
@@ -69,6 +76,8 @@ def run(options: argparse.Namespace) -> int:
         given = _of_cluster(options, loaded)
     if given is None:
         return FAILED
+    if options.admission_policies:
+        given = replace(given, policies=folders.scan([options.admission_policies])[0])
     findings = list(examined(given, loaded, options.namespace))
     _print(findings, options.output)
     counts = {"error"} if options.fail_on == "error" else {"error", "warning"}
@@ -115,6 +124,7 @@ def _all(snapshot: Snapshot, loaded: Catalog, namespace: str | None) -> Iterator
         yield from configurations.check(installation, loaded)
         yield from certificates.check(installation)
         yield from definitions.check(installation, ruling)
+        yield from references.check(installation)
         yield from pods.check(installation)
         yield from rights.check(installation, loaded)
         yield from configurations.check_network(installation)

@@ -10,8 +10,8 @@ from typing import Any, Final
 import urllib3
 
 from webhook.catalog import Catalog, definition_names
-from webhook.cli.doctor.snapshot import WEBHOOKS, Object, Snapshot, called, is_ours
-from webhook.cluster import JSON, METADATA_ONLY, ApiError, APIResource, Reader, content_of
+from webhook.cli.doctor.snapshot import WEBHOOKS, Object, Snapshot, called, is_ours, policy_maps
+from webhook.cluster import JSON, METADATA_ONLY, ApiError, APIResource, Kind, Reader, content_of, find
 from webhook.manifests.documents import parse, read
 
 _LISTS: Final = (
@@ -84,6 +84,13 @@ class Live(Reader):
         ready = any((end.get("conditions") or {}).get("ready", True) for end in ends)
         return "" if ready else "has no pod that is ready"
 
+    def resource(self, kind: Kind) -> str | None:
+        try:
+            served = find(self, kind)
+        except ApiError:
+            return ""
+        return None if served is None else served.plural
+
 
 def from_cluster(client: Any, catalog: Catalog, namespace: str | None, *, read_only: bool) -> Snapshot:
     """What the checks need of a cluster. What may not be read is named. Raises Unreachable without an answer."""
@@ -98,8 +105,9 @@ def from_cluster(client: Any, catalog: Catalog, namespace: str | None, *, read_o
     for space in sorted(spaces & {namespace} if namespace else spaces):
         for root, plural, kind in _INSIDE:
             objects += _listed(live, f"{root}/namespaces/{space}", plural, kind, unread=unread)
-        templates = [f"{gate['metadata']['name']}-webhooks" for gate in gates if gate["metadata"]["namespace"] == space]
-        objects += _got(live, f"/api/v1/namespaces/{space}/configmaps", templates, unread)
+        for gate in (gate for gate in gates if gate["metadata"]["namespace"] == space):
+            maps = [f"{gate['metadata']['name']}-webhooks", *policy_maps(gate)]
+            objects += _got(live, f"/api/v1/namespaces/{space}/configmaps", maps, unread)
         if not read_only:
             objects += _got(live, f"/api/v1/namespaces/{space}/secrets", sorted(_secrets(gates, space)), unread)
     recorded = set() if read_only else spaces | _left_spaces(objects)

@@ -11,6 +11,8 @@ from functools import cache
 from typing import Any, Final, Protocol
 
 from webhook.catalog import built_in, groups_of
+from webhook.cluster import Kind
+from webhook.manifests.documents import Document
 
 Object = Mapping[str, Any]
 
@@ -35,11 +37,16 @@ class Cluster(Protocol):
         """Why nothing answers at a Service; "" if something does, or it is not known."""
         ...
 
+    def resource(self, kind: Kind) -> str | None:
+        """The resource of a kind in any version; None if the cluster serves none, "" if it is not known."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """``cluster`` is None for rendered manifests; then only they are checked. ``unread``: what could not be read.
-    ``read_only``: no dry runs, and no look at Secrets and metrics.
+    ``read_only``: no dry runs, and no look at Secrets and metrics. ``policies``: the users' admission policies, if they
+    are given by a folder.
     """
 
     objects: Sequence[Object]
@@ -48,6 +55,7 @@ class Snapshot:
     version: str = ""
     unread: tuple[str, ...] = ()
     read_only: bool = False
+    policies: Sequence[Document] = ()
 
     def of(self, *kinds: str, namespace: str | None = None) -> Iterator[Object]:
         for each in self.objects:
@@ -205,6 +213,13 @@ def upgrade(release: str, namespace: str, *values: str) -> str:
     """The command that gives the chart all its fields back, by these values; CHART stands for the chart."""
     flags = " ".join(["--reset-then-reuse-values", "--force-conflicts", *(f"--set={value}" for value in values)])
     return f"helm upgrade {release} CHART --namespace={namespace} {flags}"
+
+
+def policy_maps(gate: Object) -> list[str]:
+    """The names of the ConfigMaps with the users' admission policies, which a gate mounts."""
+    volumes = {volume["name"]: volume for volume in gate["spec"]["template"]["spec"].get("volumes") or ()}
+    sources = (volumes.get("policies", {}).get("projected") or {}).get("sources") or ()
+    return [source["configMap"]["name"] for source in sources if "configMap" in source]
 
 
 def records(snapshot: Snapshot, release: str, namespace: str) -> list[dict[str, str]]:

@@ -21,8 +21,6 @@ from webhook.manifests.documents import Document
 from webhook.manifests.folders import read_all
 from webhook.policy import Profile
 
-__all__ = ["Instead", "WhatIf", "add_what_if", "must_fit", "replaced", "with_policies"]
-
 FORMATS: Final = ("text", "json", "github", "markdown", "html")
 """The formats of a difference; a table is text, too."""
 

@@ -104,7 +104,7 @@ def _uncontested(
             contested.setdefault(name, found.text)
         elif options.verbose:
             text = f"this definition of {name[1]} decides: it is nearest to the objects"
-            say(f"{_place(nearest)}: {text}", sys.stderr)
+            say(f"{nearest.where}: {text}", sys.stderr)
     return [each for of_kind in by_name.values() for each in of_kind]
 
 
@@ -128,17 +128,13 @@ class _Other(NamedTuple):
 
     @property
     def text(self) -> str:
-        return f"two definitions, {self.place} and {_place(self.definition)}: exclude one, or give one by --crds"
+        return f"two definitions, {self.place} and {self.definition.where}: exclude one, or give one by --crds"
 
     @property
     def problem(self) -> Problem:
         kind = defined(self.definition.value)[1]
         text = f"{kind} has another definition in {self.place}: exclude one of the files, or give one by --crds"
-        return Problem(_place(self.definition), "", text)
-
-
-def _place(document: Document) -> str:
-    return f"{document.source}:{document.line}"
+        return Problem(self.definition.where, "", text)
 
 
 def _twice(definitions: Iterable[Document]) -> Iterator[_Other]:
@@ -147,7 +143,7 @@ def _twice(definitions: Iterable[Document]) -> Iterator[_Other]:
     for each in definitions:
         other = first.setdefault(defined(each.value), each)
         if other is not each and _schemas(other.value) != _schemas(each.value):
-            yield _Other(each, _place(other))
+            yield _Other(each, other.where)
 
 
 def _schemas(definition: Mapping[str, Any]) -> object:
@@ -163,7 +159,7 @@ def _remarks(left: Sequence[Document], known: Collection[Document], options: arg
     same = [each.value for each in known]
     by = "that of " + options.commit.name if options.commit else "Modelgate's own"
     text = f"this definition does not decide about objects: {by} does"
-    return [Problem(f"{each.source}:{each.line}", "", text) for each in left if each.value not in same]
+    return [Problem(each.where, "", text) for each in left if each.value not in same]
 
 
 def defined(definition: Mapping[str, Any]) -> Name:

@@ -13,8 +13,6 @@ from webhook.manifests.documents import Document
 from webhook.manifests.files import top_of
 from webhook.manifests.reading import KUSTOMIZATIONS
 
-__all__ = ["deployed_by", "pins_of", "roots_of"]
-
 
 def pins_of(documents: Sequence[Document], roots: Sequence[Path], catalog: Catalog) -> Pins | None:
     """The pins below these folders; None if there is no object of an operator."""

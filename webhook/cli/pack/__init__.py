@@ -9,8 +9,6 @@ from typing import Final
 
 from webhook.cli.shell.parser import Commands, Once, command
 
-__all__ = ["add_parser", "run"]
-
 _EXAMPLES: Final = """\
 examples:
   modelgate pack new crds/widgets.yaml               the folder acme/, for a definition of the group acme.example.com

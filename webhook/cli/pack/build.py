@@ -6,18 +6,84 @@ Equal folders give equal bytes, and so one digest. The image has nothing but the
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import stat
-from collections.abc import Iterator
+import struct
+import tarfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from io import BytesIO
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from webhook import catalog
 from webhook.admission.errors import CatalogError, Problem
 from webhook.catalog import built_in
 from webhook.cli import GOOD
 from webhook.cli.output import say
-from webhook.cli.pack.oci import image_manifest, tarball, write_layout
 from webhook.manifests.folders import LARGEST, content_of
+
+MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
+LAYER: Final = "application/vnd.oci.image.layer.v1.tar+gzip"
+"""The one sort of layer that Flux extracts, too."""
+_CONFIG: Final = "application/vnd.oci.image.config.v1+json"
+_BLOCK: Final = 0xFFFF
+
+
+def tarball(files: Mapping[str, bytes]) -> bytes:
+    """A tar of contents by path, in the order of the paths, with no times and owners."""
+    buffer = BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name in sorted(files):
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(files[name]), 0o644
+            archive.addfile(member, BytesIO(files[name]))
+    return buffer.getvalue()
+
+
+def gzipped(content: bytes) -> bytes:
+    """A gzip of stored blocks (RFC 1951, 3.2.4): compressed bytes would depend on the version of the library."""
+    parts = [b"\x1f\x8b\x08\0\0\0\0\0\0\xff"]
+    for start in range(0, len(content) or 1, _BLOCK):
+        block = content[start : start + _BLOCK]
+        parts += struct.pack("<BHH", start + _BLOCK >= len(content), len(block), len(block) ^ _BLOCK), block
+    return b"".join([*parts, struct.pack("<II", zlib.crc32(content), len(content) & 0xFFFFFFFF)])
+
+
+def image_manifest(content: bytes, annotations: Mapping[str, str]) -> tuple[bytes, bytes, bytes]:
+    """The layer, the configuration and the manifest of an image of one tar, which a pod can mount as a volume."""
+    layer = gzipped(content)
+    # A platform is required. No program reads that of an image that is not in an index.
+    rootfs = {"type": "layers", "diff_ids": [descriptor(LAYER, content)["digest"]]}
+    config = encoded({"architecture": "amd64", "os": "linux", "config": {}, "rootfs": rootfs})
+    manifest = {
+        "schemaVersion": 2,
+        "mediaType": MANIFEST,
+        "config": descriptor(_CONFIG, config),
+        "layers": [descriptor(LAYER, layer)],
+        "annotations": dict(annotations),
+    }
+    return layer, config, encoded(manifest)
+
+
+def write_layout(blobs: Iterable[bytes], manifest: bytes, tag: str, target: Path) -> str:
+    """Write a layout of one manifest with its blobs; returns the digest of the manifest."""
+    entry = descriptor(MANIFEST, manifest) | {"annotations": {"org.opencontainers.image.ref.name": tag}}
+    files = {f"blobs/sha256/{hashlib.sha256(content).hexdigest()}": content for content in (*blobs, manifest)}
+    files["index.json"] = encoded({"schemaVersion": 2, "manifests": [entry]})
+    files["oci-layout"] = encoded({"imageLayoutVersion": "1.0.0"})
+    target.write_bytes(tarball(files))
+    return str(entry["digest"])
+
+
+def descriptor(media_type: str, content: bytes) -> dict[str, Any]:
+    return {"mediaType": media_type, "digest": f"sha256:{hashlib.sha256(content).hexdigest()}", "size": len(content)}
+
+
+def encoded(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
+
 
 _ANNOTATION: Final = "dev.modelgate.pack."
 _SUFFIXES: Final = (".yaml", ".json", ".jsonl")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources.abc import Traversable
-from itertools import starmap
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,12 +16,13 @@ from webhook.admission.errors import Problem
 from webhook.catalog import PACK, Catalog, Pack, built_in, names_of_children, names_read
 from webhook.cli import FINDINGS, GOOD, native
 from webhook.cli.cases import is_about
-from webhook.cli.output import say
+from webhook.cli.output import counted, say
 from webhook.cli.pack.children import child_problems
 from webhook.cli.pack.proofs import Placed, RuleKey, faults, placed, rules_of, rules_with_policies, unproved
 from webhook.cli.rule.repairs import Example, RepairError, run_example, said
 from webhook.cli.test import tables
 from webhook.facts.settings import field_of
+from webhook.library.explained import leaves
 from webhook.manifests import documents
 from webhook.manifests.folders import content_of, entries
 from webhook.policy import DefaultRule, Profile
@@ -43,14 +43,9 @@ def run(options: argparse.Namespace) -> int:
             say(str(problem))
         kinds = len({(gvk.group, gvk.kind) for gvk in loaded.kinds if loaded.uncompiled(gvk).api == api})
         codes = {code for code, _ in rules_of(api, loaded)}
-        counts = {"kind": kinds, "code": len(codes), "case": len(cases)}
-        say(f"{api}: {', '.join(starmap(_counted, counts.items()))}")
-    say(_counted("problem", count))
+        say(f"{api}: {counted(kinds, 'kind')}, {counted(len(codes), 'code')}, {counted(len(cases), 'case')}")
+    say(counted(count, "problem"))
     return FINDINGS if count else GOOD
-
-
-def _counted(noun: str, number: int) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def cases_of(pack: Pack, loaded: Catalog) -> list[Placed]:
@@ -227,15 +222,6 @@ def _needless(each: Placed, code: str, loaded: Catalog) -> Iterator[str]:
 
 def _moved(found: Example) -> list[Any]:
     """Values that the repair takes from one field and sets in another."""
-    before, after = (dict(_leaves(each.request.object)) for each in (found.bad, found.good))
+    before, after = (dict(leaves((), each.request.object, lists=True)) for each in (found.bad, found.good))
     removed = [value for path, value in before.items() if path not in after]
     return [value for path, value in after.items() if path not in before and value in removed]
-
-
-def _leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(node, dict | list):
-        items = node.items() if isinstance(node, dict) else enumerate(node)
-        for key, child in items:
-            yield from _leaves(child, f"{path}/{key}")
-    else:
-        yield path, node

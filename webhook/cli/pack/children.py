@@ -86,7 +86,7 @@ def _of_smallest(known: KnownKind, loaded: Catalog) -> Iterator[tuple[Name, str]
     except DocumentError:  # it has no small one
         return
     metadata = {"name": "a", **({"namespace": "default"} if known.namespaced else {})}
-    head = {"apiVersion": f"{known.gvk.group}/{known.gvk.version}", "kind": known.gvk.kind, "metadata": metadata}
+    head = {"apiVersion": known.gvk.api_version, "kind": known.gvk.kind, "metadata": metadata}
     view, options = MemoryView(), Options()
     request, _, validation = decide({**head, **body}, None, known, loaded, view, options, assigned=True)
     wrong = [*_constants(known, described(request, loaded, view, options, assumed=True), loaded)]

@@ -59,7 +59,10 @@ def run(options: argparse.Namespace) -> int:
     cases = dict[Path, str]()
     for gvk, known in loaded.kinds.items():
         path = Path("cases", f"{gvk.kind.lower()}.yaml")
-        cases[path] = f"{cases[path]}---\n{_cases(known, loaded)}" if path in cases else _cases(known, loaded)
+        if path in cases:
+            cases[path] += f"---\n{_cases(known, loaded, f'the smallest object of {gvk.version}')}"
+        else:
+            cases[path] = _cases(known, loaded, "the smallest object")
     written += _write(folder, cases, force=options.force)
     for path in written:
         say(str(path))
@@ -131,11 +134,11 @@ def _policy(folder: str, definition: Node, codes: Iterator[str]) -> str:
     return "\n".join((*lines, "", *_CHILDREN)) + "\n"
 
 
-def _cases(known: KnownKind, loaded: catalog.Catalog) -> str:
+def _cases(known: KnownKind, loaded: catalog.Catalog, name: str) -> str:
     """A case of the smallest object, with what is said of it now."""
     body = smallest_object(known)
     part = {"spec": body["spec"]} if body.keys() == {"spec"} else {"object": body}
-    case = Case.model_validate({"name": "the smallest object", **part, "expect": {}})
+    case = Case.model_validate({"name": name, **part, "expect": {}})
     validation = run_case(case, known, loaded).validation
     said = {
         "deny": [each.code or each.field for each in validation.causes],

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.admission import GroupVersionKind
+from webhook.admission import GroupVersionKind, patch
 from webhook.admission.errors import Problem
 from webhook.catalog import Catalog, KnownKind, forms
 from webhook.cli.cases import Case, CaseResult, CasesDocument, catalogs, fired_in, run, written
@@ -191,16 +190,10 @@ def _similar(obj: Mapping[str, Any]) -> Iterator[tuple[str, Keys, dict[str, Any]
 
 
 def _changed(obj: Mapping[str, Any], keys: Keys, value: Any) -> dict[str, Any]:
-    """A copy with another value at a path, or without it (None)."""
-    found = deepcopy(dict(obj))
-    node: Any = found
-    for key in keys[:-1]:
-        node = node[key]
-    if value is None:
-        del node[keys[-1]]
-    else:
-        node[keys[-1]] = value
-    return found
+    """The object with another value at a path, or without it (None)."""
+    change = {"op": "remove"} if value is None else {"op": "replace", "value": value}
+    changed: dict[str, Any] = patch.apply(obj, [{**change, "path": patch.pointer(*keys)}])
+    return changed
 
 
 def _keys(node: Any, above: Keys = ()) -> Iterator[Keys]:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from typing import Any, Final
 
 import orjson
 
+from webhook.admission import patch
 from webhook.admission.errors import DocumentError, Problem
 from webhook.catalog import KnownKind
 from webhook.ground.fieldpath import field_path
-
-__all__ = ["smallest_object", "smallest_values"]
 
 _ROOM: Final = 100_000
 """Characters of the smallest object as JSON: it is an example for people to read."""
@@ -43,11 +41,7 @@ def smallest_object(kind: KnownKind) -> dict[str, Any]:
         DocumentError: as :func:`smallest_values`.
     """
     schema = kind.schema
-    head = {
-        "apiVersion": f"{kind.gvk.group}/{kind.gvk.version}",
-        "kind": kind.gvk.kind,
-        "metadata": {"name": "case"},
-    }
+    head = {"apiVersion": kind.gvk.api_version, "kind": kind.gvk.kind, "metadata": {"name": "case"}}
     best, left = smallest_values(schema.raw, kind.gvk.kind), _TRIALS
 
     def faults(body: dict[str, Any]) -> int:
@@ -146,9 +140,5 @@ def _nodes(value: Any, node: Node, at: Keys) -> Iterator[tuple[Keys, Node, Any]]
 
 
 def _with(body: dict[str, Any], keys: Keys, value: Any) -> dict[str, Any]:
-    changed = deepcopy(body)
-    node: Any = changed
-    for key in keys[:-1]:
-        node = node[key]
-    node[keys[-1]] = value
+    changed: dict[str, Any] = patch.apply(body, [{"op": "replace", "path": patch.pointer(*keys), "value": value}])
     return changed

@@ -15,8 +15,6 @@ from typing import Any, Final, NamedTuple
 from webhook.kubernetes import Place, pod_places
 from webhook.schema import load_crd
 
-__all__ = ["Stub", "stubs"]
-
 Node = Mapping[str, Any]
 
 _END: Final = re.compile(r"(?<!\be\.g\.)(?<!\bi\.e\.)(?<=[.;])\s+")

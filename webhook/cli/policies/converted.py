@@ -11,8 +11,6 @@ from webhook.manifests.documents import Document
 from webhook.policy import Release
 from webhook.vap import NativePolicies
 
-__all__ = ["Converted", "Untranslated", "bound"]
-
 _FOREIGN: Final = "undeclared reference to '"
 
 

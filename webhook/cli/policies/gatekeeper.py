@@ -12,10 +12,9 @@ from typing import Any, Final
 
 from webhook.admission import group_version
 from webhook.cli.policies.converted import Converted, Untranslated, bound
+from webhook.facts.nodes import at, mapping
 from webhook.manifests.documents import Document
 from webhook.policy import Release
-
-__all__ = ["GROUPS", "converted"]
 
 TEMPLATES: Final = "templates.gatekeeper.sh"
 CONSTRAINTS: Final = "constraints.gatekeeper.sh"
@@ -60,42 +59,29 @@ def _group(document: Document) -> str:
     return group_version(str(document.value.get("apiVersion")))[0]
 
 
-def _at(value: Any, *keys: str | int) -> Any:
-    """The value at a path, or None."""
-    for key in keys:
-        if isinstance(value, dict):
-            value = value.get(key)
-        else:
-            value = value[key] if isinstance(value, list) and isinstance(key, int) and key < len(value) else None
-    return value
-
-
 def _kind(template: Document) -> str:
-    return str(_at(template.value, "spec", "crd", "spec", "names", "kind"))
+    return str(at(template.value, "spec", "crd", "spec", "names", "kind"))
 
 
 def _policy(template: Document, constraint: Document, release: Release) -> Converted:
-    target = _at(template.value, "spec", "targets", 0)
-    code = _at(target, "code")
-    engines = [_at(part, "engine") for part in code] if isinstance(code, list) else []
+    target = next(iter(_list(at(template.value, "spec", "targets"))), None)
+    code = _list(at(target, "code"))
+    engines = [at(part, "engine") for part in code]
     if _ENGINE not in engines:
-        reason = (
-            f"its template ({template.source}:{template.line}) has no code for {_ENGINE}: Rego cannot be translated"
-        )
+        reason = f"its template ({template.where}) has no code for {_ENGINE}: Rego cannot be translated"
         return _left(constraint, "kind", reason)
-    at = f"spec.targets[0].code[{engines.index(_ENGINE)}].source"
-    source = _at(code, engines.index(_ENGINE), "source")
+    number = engines.index(_ENGINE)
+    place, source = f"spec.targets[0].code[{number}].source", at(code[number], "source")
     if not isinstance(source, dict):
-        return _left(template, at, "expected an object")
-    match = _at(constraint.value, "spec", "match")
-    match = match if isinstance(match, dict) else {}
-    action = _at(constraint.value, "spec", "enforcementAction") or "deny"
-    remarks = (*_of_source(template, at, source), *_of_constraint(constraint, match, action))
-    operations = _at(target, "operations") or _OPERATIONS
+        return _left(template, place, "expected an object")
+    match = mapping(constraint.value, "spec", "match")
+    action = at(constraint.value, "spec", "enforcementAction") or "deny"
+    remarks = (*_of_source(template, place, source), *_of_constraint(constraint, match, action))
+    operations = at(target, "operations") or _OPERATIONS
     own = _list(source.get("matchCondition"))
     parameters = _with_defaults(
-        _at(constraint.value, "spec", "parameters"),
-        _at(template.value, "spec", "crd", "spec", "validation", "openAPIV3Schema"),
+        at(constraint.value, "spec", "parameters"),
+        at(template.value, "spec", "crd", "spec", "validation", "openAPIV3Schema"),
     )
     first = [_OBJECT, {"name": "params", "expression": f"dyn({_literal(parameters)})"}]
     spec = {
@@ -106,12 +92,12 @@ def _policy(template: Document, constraint: Document, release: Release) -> Conve
         "validations": _list(source.get("validations")),
     }
     moved = {"spec": (constraint, "spec.match"), "spec.variables[1]": (constraint, "spec.parameters")}
-    moved |= {f"spec.{key}": (template, f"{at}.{key}") for key in ("failurePolicy", "validations")}
+    moved |= {f"spec.{key}": (template, f"{place}.{key}") for key in ("failurePolicy", "validations")}
     moved |= {
-        f"spec.variables[{n + len(first)}]": (template, f"{at}.variables[{n}]")
+        f"spec.variables[{n + len(first)}]": (template, f"{place}.variables[{n}]")
         for n in range(len(_list(source.get("variables"))))
     }
-    moved |= {f"spec.matchConditions[{n}]": (template, f"{at}.matchCondition[{n}]") for n in range(len(own))}
+    moved |= {f"spec.matchConditions[{n}]": (template, f"{place}.matchCondition[{n}]") for n in range(len(own))}
     name = f"{constraint.value['kind']}-{constraint.value['metadata']['name']}".lower()
     made = bound("Validating", name, spec, release, [_ACTIONS.get(str(action), "Deny")])
     return Converted(constraint, made, remarks, moved)
@@ -121,14 +107,14 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _of_source(template: Document, at: str, source: Mapping[str, Any]) -> Iterator[Untranslated]:
+def _of_source(template: Document, place: str, source: Mapping[str, Any]) -> Iterator[Untranslated]:
     for key in source:
         if key in _CODE:
             continue
         reason = (
             "Gatekeeper ignores this field: it reads matchCondition" if key == "matchConditions" else "unknown field"
         )
-        yield Untranslated(template, f"{at}.{key}", reason, whole=key != "matchConditions")
+        yield Untranslated(template, f"{place}.{key}", reason, whole=key != "matchConditions")
 
 
 def _of_constraint(constraint: Document, match: Mapping[str, Any], action: object) -> Iterator[Untranslated]:
@@ -158,7 +144,7 @@ def _kinds(match: Mapping[str, Any]) -> list[Any]:
 
 
 def _names(entry: Any, key: str) -> list[str]:
-    names = _at(entry, key)
+    names = at(entry, key)
     return ["*"] if not isinstance(names, list) or not names or "*" in names else [str(name) for name in names]
 
 
@@ -198,14 +184,13 @@ def _matches(text: str, pattern: str) -> str:
 
 def _with_defaults(value: Any, schema: Any) -> Any:
     """Parameters with the defaults of their schema, as the API server stores a constraint."""
-    value = value if value is not None else _at(schema, "default")
+    value = value if value is not None else at(schema, "default")
     if isinstance(value, dict):
-        properties = _at(schema, "properties")
-        properties = properties if isinstance(properties, dict) else {}
+        properties = mapping(schema, "properties")
         filled = {key: _with_defaults(value.get(key), properties[key]) for key in properties}
         return {**value, **{key: item for key, item in filled.items() if item is not None}}
     if isinstance(value, list):
-        return [_with_defaults(item, _at(schema, "items")) for item in value]
+        return [_with_defaults(item, at(schema, "items")) for item in value]
     return value
 
 

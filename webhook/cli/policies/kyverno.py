@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from webhook.cli.policies.converted import Converted, Untranslated, bound
+from webhook.facts.nodes import at
 from webhook.manifests.documents import Document
 from webhook.policy import Release
-
-__all__ = ["GROUP", "converted"]
 
 GROUP: Final = "policies.kyverno.io"
 _KINDS: Final = {
@@ -87,10 +86,7 @@ def _remarks(document: Document, spec: Mapping[str, Any], sort: str) -> Iterator
 
 
 def _at(spec: Mapping[str, Any], path: str) -> Any:
-    value: Any = spec
-    for key in path.split("."):
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
+    return at(spec, *path.split("."))
 
 
 def _about_pods(spec: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from webhook.admission.errors import Problem
 from webhook.cli.manifests import Outcomes
+from webhook.cli.output import counted
 from webhook.cli.report.codes import Codes, Ignoring
 from webhook.cli.report.omitted import Known, kept, without_consequences
 from webhook.cli.report.report import Report
@@ -105,9 +106,7 @@ def _has_values(value: Mapping[str, Any]) -> bool:
 
 def _note(documents: Sequence[Document], what: str) -> Problem:
     """The note about one value of each of these documents."""
-    count, first = len(documents), documents[0]
-    text = f"not judged: {count} {'value' if count == 1 else 'values'} {what}"
-    return Problem(f"{first.source}:{first.line}", "", text)
+    return Problem(documents[0].where, "", f"not judged: {counted(len(documents), 'value')} {what}")
 
 
 def _verdict(outcome: ReviewedManifest, findings: list[Finding], new: list[Finding]) -> Verdict:
@@ -116,4 +115,4 @@ def _verdict(outcome: ReviewedManifest, findings: list[Finding], new: list[Findi
     if not before or not verdict.checked:
         return verdict
     allowed = not any(finding.severity is Severity.ERROR for finding in findings)
-    return replace(verdict, allowed=allowed, note=f"{before} {'finding' if before == 1 else 'findings'} as before")
+    return replace(verdict, allowed=allowed, note=f"{counted(before, 'finding')} as before")

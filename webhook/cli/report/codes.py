@@ -30,9 +30,6 @@ Codes = Callable[[], frozenset[str]]
 
 _REFUSED, _WARNED = POD_CODES
 
-_OF_PODS: Final = "every kind with pods or parts of pods, spec"
-_OF_CHILDREN: Final = "every kind whose children are described, spec"
-
 _KINDS: Final = (
     "workload, such as a Deployment,",
     "autoscaler or disruption budget",
@@ -97,10 +94,8 @@ def pod_code(code: str) -> list[str] | None:
     if code in FIT:
         return [f"{code}: every kind that serves a model, spec", "", fill(FIT[code], 100)]
     if code in KUBERNETES:
-        kinds = (
-            f"every kind {'with pods or parts of pods' if code in POD_CODES else 'whose children are described'}, spec"
-        )
-        return [f"{code}: {kinds}", "", fill(KUBERNETES[code], 100)]
+        kinds = "with pods or parts of pods" if code in POD_CODES else "whose children are described"
+        return [f"{code}: every kind {kinds}, spec", "", fill(KUBERNETES[code], 100)]
     if new := _moved(code):
         why = f"This rule is gone: {new} says it at the same field, in Kubernetes' words, of what the operator makes."
         return [f"{code}: moved to {new}", "", fill(f"{why} No rule gets the code again.", 100)]
@@ -126,7 +121,7 @@ class Ignoring(NamedTuple):
         return self.exceptions.place("", kind, namespace, name).policy(code) is not None
 
 
-def known_codes(given: Collection[str | Ignored], codes: Codes, source: str = "--ignore") -> Ignoring:
+def known_codes(given: Collection[str | Ignored], codes: Codes) -> Ignoring:
     """The warnings that flags and the configuration name, codes in any case and separated by commas.
 
     Raises:
@@ -136,7 +131,7 @@ def known_codes(given: Collection[str | Ignored], codes: Codes, source: str = "-
     limited = [value for value in given if not isinstance(value, str)]
     known = all_codes(codes) if given else frozenset[str]()
     whole = [*named, *(code for value in limited for code in value.codes if not code.endswith("*"))]
-    problems = [Problem(source, "", unknown(code, known)) for code in whole if code not in known]
+    problems = [Problem("--ignore", "", unknown(code, known)) for code in whole if code not in known]
     if problems:
         raise SettingsError(problems)
     return Ignoring(frozenset(named), _exceptions(limited) if limited else None)

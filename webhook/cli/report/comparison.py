@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +12,7 @@ from itertools import chain, groupby, islice
 from typing import Any, Final, NamedTuple
 
 from webhook.admission.errors import Problem
-from webhook.cli.output import inert_json, printable
+from webhook.cli.output import counted, inert_json, printable, say
 from webhook.cli.report import machine, markdown
 from webhook.cli.report.difference import ChangeReport, Difference, Effect, Impact
 from webhook.cli.report.report import Report
@@ -21,8 +23,6 @@ from webhook.library.explained import Change
 from webhook.library.findings import CODES
 from webhook.library.verdict import Verdict
 
-__all__ = ["counted", "explaining", "rendered"]
-
 _NAMES: Final = 2
 """Namespaces and files that a row names; the others are counted."""
 _OF_CODE: Final = 5
@@ -32,7 +32,15 @@ _PLACES: Final = 60
 _COLOURS: Final[Mapping[str, str]] = {Effect.REFUSED: "red", Effect.WARNED: "yellow", Effect.RESOLVED: "green"}
 
 
-def rendered(differences: ChangeReport, form: str, style: Style, *, whole: bool = False) -> Iterator[str]:
+def show(differences: ChangeReport, options: argparse.Namespace, form: str) -> None:
+    """Print the report in a format, and on standard error what else a person may want to know."""
+    for line in _rendered(differences, form, Style.of(options.color, sys.stdout), whole=options.verbose):
+        print(line)
+    for note in () if options.quiet else _explaining(differences):
+        say(note.message, sys.stderr)
+
+
+def _rendered(differences: ChangeReport, form: str, style: Style, *, whole: bool) -> Iterator[str]:
     """The report in a format, as lines or as one text; ``whole``: with all places (text)."""
     if form == "json":
         yield inert_json(json.dumps(_document(differences), ensure_ascii=True, indent=2))
@@ -48,20 +56,19 @@ def rendered(differences: ChangeReport, form: str, style: Style, *, whole: bool 
         yield from _lines(differences, style, whole=whole)
 
 
-def counted(differences: ChangeReport) -> str:
+def summed_up(differences: ChangeReport) -> str:
     """How many objects differ by each effect."""
     counts = differences.counts
-    number = f"{differences.judged:,} {'object' if differences.judged == 1 else 'objects'} judged twice"
     named = ", ".join(f"{counts[effect]:,} {_PLURALS[effect]}" for effect in Effect if counts[effect])
-    return f"{named or 'nothing changes'} ({number})"
+    return f"{named or 'nothing changes'} ({counted(differences.judged, 'object')} judged twice)"
 
 
 def _summary(differences: ChangeReport) -> str:
     """What is changed, and what that does."""
-    return f"what if {', '.join(differences.changes)}: {counted(differences)}"
+    return f"what if {', '.join(differences.changes)}: {summed_up(differences)}"
 
 
-def explaining(differences: ChangeReport) -> Iterator[Problem]:
+def _explaining(differences: ChangeReport) -> Iterator[Problem]:
     """What else a person may want to know: what is not judged, and how to look up a code."""
     yield from differences.notes
     new = (impact.code for impact in differences.impacts() if impact.effect in (Effect.REFUSED, Effect.WARNED))
@@ -121,7 +128,7 @@ def _shown(differences: ChangeReport) -> list[Impact]:
 def _left_out(differences: ChangeReport, shown: Collection[Impact], how: str) -> Iterator[str]:
     """The line about the places that are not listed."""
     if more := len(differences.impacts()) - len(shown):
-        yield f"not listed: {more:,} more {'place' if more == 1 else 'places'}; {how} has all"
+        yield f"not listed: {counted(more, 'more place')}; {how} has all"
 
 
 def _lines(differences: ChangeReport, style: Style, *, whole: bool) -> Iterator[str]:

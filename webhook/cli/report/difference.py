@@ -29,7 +29,6 @@ from webhook.manifests.places import Place
 if TYPE_CHECKING:
     from webhook.enforcement import PolicyObject
 
-__all__ = ["ChangeReport", "Difference", "Effect", "aside_of"]
 
 Decides = Callable[[str], "PolicyObject | None"]
 """The Enforcement or PolicyException that decides about a rule, by its code; None if the profile does."""
@@ -297,6 +296,5 @@ def _value(change: Change) -> str:
 
 
 def _impact(effect: Effect, finding: Finding, verdict: Verdict) -> Impact:
-    helps = finding.helps if effect in (Effect.REFUSED, Effect.WARNED) else ()
-    text = "; help: ".join((finding.text, *helps))
+    text = finding.text_with_helps if effect in (Effect.REFUSED, Effect.WARNED) else finding.text
     return Impact(effect, finding.code, text, verdict.source, finding.place, verdict)

@@ -8,12 +8,11 @@ from typing import Final, NamedTuple
 
 from webhook.children import Child
 from webhook.cli.children import commented
+from webhook.cli.output import counted
 from webhook.cli.report.markup import bar, document, plain, source_line
 from webhook.facts import Table
 from webhook.facts.nodes import text as text_at
 from webhook.library.explained import Explanation
-
-__all__ = ["ExplainedObject", "render"]
 
 _SHOWN: Final = 12
 """Candidates of a choice that are in sight; the others are folded."""
@@ -38,7 +37,7 @@ def render(objects: Sequence[ExplainedObject]) -> str:
     contents = f'<nav aria-label="Objects"><ul>{links}</ul></nav>' if len(ordered) > 1 else ""
     body = "\n".join(_section(number, item) for number, item in enumerate(shown))
     if len(ordered) > _MOST:
-        body += f"\n<p>{_count(len(ordered) - _MOST, 'object')} more: name fewer files.</p>"
+        body += f"\n<p>{counted(len(ordered) - _MOST, 'object')} more: name fewer files.</p>"
     return document(f"Modelgate explains {title}", contents, body)
 
 
@@ -63,7 +62,7 @@ def _parts(of: ExplainedObject) -> Iterator[str]:
         )
         yield from _table(Table("Where each field comes from", ("field", "value", "from"), rows))
     if children := of.describe():
-        yield f"<h3>What the operator makes: {_count(len(children), 'object')}</h3>"
+        yield f"<h3>What the operator makes: {counted(len(children), 'object')}</h3>"
         yield from map(_child, children)
 
 
@@ -120,7 +119,3 @@ def _child(child: Child) -> str:
 def _yaml_line(line: str) -> str:
     text, mark, comment = line.rpartition("  # ")
     return f'{source_line(text)}<span class="soft">{source_line(mark + comment)}</span>' if mark else source_line(line)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -75,8 +75,7 @@ def _case(each: Verdict, failing: Collection[Severity]) -> TestCase:
 
 def _line(each: Verdict, found: Finding) -> str:
     where = f"{each.source}:{found.place.line}:{found.place.column}"
-    helps = "".join(f"; help: {text}" for text in found.helps)
-    return one_line(f"{where}: {found.code} {found.severity}: {found.text}{helps}")
+    return one_line(f"{where}: {found.code} {found.severity}: {found.text_with_helps}")
 
 
 def _text(text: str) -> str:

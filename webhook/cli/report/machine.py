@@ -156,8 +156,7 @@ def github(report: Report) -> Iterator[str]:
 
 
 def _whole_text(report: Report, verdict: Verdict, finding: Finding) -> str:
-    text = "; help: ".join((finding.text, *finding.helps))
-    return "; ".join(filter(None, (text, report.basis(verdict))))
+    return "; ".join(filter(None, (finding.text_with_helps, report.basis(verdict))))
 
 
 def _others(report: Report) -> Iterator[tuple[str, Problem]]:

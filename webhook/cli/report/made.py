@@ -12,8 +12,6 @@ from webhook.library.verdict import Verdict
 
 _NOTHING = "nothing"
 
-Leaves = dict[str, Any]
-
 
 class ChildChange(NamedTuple):
     """A difference in one child, ``Deployment "a"``, of a ``kind``. Without a ``field`` it is made only once.

@@ -12,8 +12,6 @@ from webhook.cli.report.report import Report, rule_page
 from webhook.library.findings import Finding, Severity
 from webhook.library.verdict import Result, Verdict
 
-__all__ = ["code", "plain", "render"]
-
 _TEXT: Final = 400
 """Characters of a text in a comment."""
 _ROWS: Final = 60

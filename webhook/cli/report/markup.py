@@ -13,8 +13,6 @@ from webhook.cli.output import inert_xml, printable
 from webhook.cli.shell.version import version
 from webhook.golang.credentials import masked
 
-__all__ = ["bar", "document", "plain", "source_line"]
-
 _FOLDER: Final = Path(__file__).parent
 _WIDTH: Final = 200
 """Characters of a line of source."""

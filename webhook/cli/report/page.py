@@ -13,7 +13,7 @@ from webhook.cli.report.codes import KUBERNETES
 from webhook.cli.report.difference import ChangeReport, Difference, Effect, Impact
 from webhook.cli.report.markup import document, plain, source_line
 from webhook.cli.report.report import Report, rule_page
-from webhook.cli.rule.titles import title_of
+from webhook.cli.rule.shown import title_of
 from webhook.facts.nodes import text as text_at
 from webhook.library.apiserver import kind_of
 from webhook.library.findings import CODES, Finding

@@ -10,6 +10,7 @@ from typing import Final
 
 from webhook.admission.errors import Problem
 from webhook.catalog import built_in
+from webhook.cli.output import counted
 from webhook.library.findings import Finding, Severity
 from webhook.library.kinds import NOT_KNOWN
 from webhook.library.rulings import JudgedAs, Moved
@@ -89,8 +90,7 @@ class Report:
             by = ", ".join(sorted({f"{finding.action} by {finding.by}" for finding in muted})[:_SHOWN])
             yield Problem("", "", f"counts for nothing: {len(muted)} findings ({by}); -v lists them")
         if self.before:
-            text = f"not reported: {self.before} {'finding' if self.before == 1 else 'findings'} as before (--all)"
-            yield Problem("", "", text)
+            yield Problem("", "", f"not reported: {counted(self.before, 'finding')} as before (--all)")
         if self.skipped:
             counts = ", ".join(f"{count} {reason}" for reason, count in sorted(self.skipped.items()))
             yield Problem(self.unread[0].source if self.unread else "", "", f"not read: {counts}")
@@ -125,8 +125,7 @@ class Report:
             how = "for another release, --release API=RELEASE, or --crds with its definitions"
             yield Problem("", "", f"judged as of {', '.join(documented)}: {how}")
         for basis in self.ordered_bases:
-            number = self.bases[basis]
-            count = f": {number} {'object' if number == 1 else 'objects'}" if basis.api in self.split else ""
+            count = f": {counted(self.bases[basis], 'object')}" if basis.api in self.split else ""
             if basis.by == "pin":
                 yield Problem(basis.places[0], "", f"judged as of {basis}{count}")
             elif documented == [basis.release]:

@@ -14,26 +14,22 @@ from webhook.cli import GOOD, USAGE, choices
 from webhook.cli.input.configuration import packs
 from webhook.cli.output import say
 from webhook.cli.report.codes import FIT, KUBERNETES, pod_code, retired, unknown
-from webhook.cli.rule.shown import RuleForm, Shown, all_rules, example_of, repairs, rules, shown_default, yaml_of
-from webhook.cli.rule.titles import in_general, name_of, title_of
+from webhook.cli.rule.shown import (
+    RuleForm,
+    Shown,
+    all_rules,
+    example_of,
+    in_general,
+    name_of,
+    repairs,
+    rules,
+    shown_default,
+    title_of,
+    yaml_of,
+)
 from webhook.cli.shell.parser import Commands, command
 from webhook.library.findings import CODES
 from webhook.policy import Action, DefaultRule, Expression, FactValue, Path, Validation, ValidationRule, node_at
-
-__all__ = [
-    "RuleForm",
-    "Shown",
-    "add_parser",
-    "explained",
-    "in_general",
-    "name_of",
-    "page_of",
-    "run",
-    "shown_default",
-    "title_of",
-    "without_rule",
-    "yaml_of",
-]
 
 
 def add_parser(commands: Commands) -> None:

@@ -28,8 +28,6 @@ from webhook.engine import Ruling
 from webhook.library.findings import Severity
 from webhook.policy import Profile
 
-__all__ = ["add_parser", "run"]
-
 _FORMATS: Final = ("table", "openreports", "text", *FORMATS)
 _EXAMPLES: Final = """\
 examples:
@@ -102,17 +100,13 @@ def _what_if(options: argparse.Namespace) -> int:
     """Judge each object twice, and print the difference."""
     from webhook.cli.report import comparison  # noqa: PLC0415 - most scans judge once
 
-    form = "text" if options.output == "table" else options.output
     change = WhatIf.of(options.what_if)
     after = _source(change.applied(options))
     before = _source(options, after)
     ignored = known_codes(options.ignore, lambda: before.rules.shipped.codes() | after.rules.shipped.codes())
     differences = Scan(before, ignored).differences(Scan(after, ignored))
     differences.changes = [*change.texts(differences.releases, options.profile or Profile.STANDARD)]
-    for line in comparison.rendered(differences, form, Style.of(options.color, sys.stdout), whole=options.verbose):
-        print(line)
-    for note in () if options.quiet else comparison.explaining(differences):
-        say(note.message, sys.stderr)
+    comparison.show(differences, options, "text" if options.output == "table" else options.output)
     if differences.problems:
         raise DocumentError(differences.problems)
     return FINDINGS if differences.severities & {*FAILING[options.fail_on or "error"]} else GOOD

@@ -370,8 +370,7 @@ class Files:
             return None
         received, obj = receive(document.value, known, assigned=True), stored_object(document.value, known)
         if not obj["metadata"].get("name"):
-            where = f"{document.source}:{document.line}"
-            self.problems.append(Problem(where, "metadata.name", "Required value: a stored object has a name"))
+            self.problems.append(Problem(document.where, "metadata.name", "Required value: a stored object has a name"))
             return None
         rules, judged_as = self.rulings.of(document).ruling, self.rulings.judged_as(document)
         return StoredObject(document, obj, rules, received.causes, received.readable, judged_as)
@@ -383,7 +382,7 @@ class Files:
         refused, self._contested = found.checked.refused, found.checked.contested
         for number, each in {id(each): each for each in (*found.documents, *self._documents)}.items():
             for cause in refused.get(number, ()):
-                self.problems.append(Problem(f"{each.source}:{each.line}", cause.field, cause.message))
+                self.problems.append(Problem(each.where, cause.field, cause.message))
         definitions = [each.value for each in found.documents if id(each) not in refused]
         return lambda rules: rules.under(definitions)
 

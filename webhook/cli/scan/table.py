@@ -50,8 +50,7 @@ def _rows(judged: Iterable[Judged], *, verbose: bool) -> Iterator[_Row]:
     for each in judged:
         title, stamp = printable(each.report.title), each.report.stamp
         for found in each.report.findings:
-            text = "; help: ".join((found.text, *found.helps))
-            yield _Row(title, stamp, str(found.severity), found.code, printable(text))
+            yield _Row(title, stamp, str(found.severity), found.code, printable(found.text_with_helps))
         if verbose and not each.report.findings:
             yield _Row(title, stamp, "-", "-", "-")
 

@@ -56,6 +56,16 @@ def nearest(word: str, known: list[str]) -> str:
     return f"; did you mean {' or '.join(lower[each] for each in found)}?" if found else ""
 
 
+def of_name(word: str | None, kinds: Iterable[KnownKind]) -> list[KnownKind]:
+    """The kinds of a name as kubectl takes it: kind or resource, alone or with the group; all without a name."""
+    wanted = (word or "").lower()
+    return [kind for kind in kinds if not word or wanted in _names(kind.gvk.kind.lower(), kind.plural, kind.gvk.group)]
+
+
+def _names(kind: str, plural: str, group: str) -> tuple[str, ...]:
+    return kind, plural, f"{kind}.{group}", f"{plural}.{group}"
+
+
 def unknown_kind(word: str, known: Iterable[KnownKind]) -> str:
     """Say that there is no such kind, with those that are like it, or with all."""
     names = sorted({each.gvk.kind for each in known})
@@ -86,11 +96,21 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**{"allow_abbrev": False, **more})
         self.register("action", None, _Value)
         self.given = dict[str, Any]()
+        self._is_in_pass = False
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse's, but a subcommand does not hand its unknown options up."""
+        """As argparse's, but arguments may stand between options (``export policies --policies=DIR KIND``), and a
+        subcommand does not hand its unknown options up.
+        """
+        if self._is_in_pass:  # argparse parses the options first, then the arguments
+            return super().parse_known_args(args, namespace)
         self.given.clear()
-        found, unknown = super().parse_known_args(args, namespace)
+        self._is_in_pass = self._subparsers is None and "--" not in (args or ())  # Python 3.11 loses -- between passes
+        try:
+            parse = self.parse_known_intermixed_args if self._is_in_pass else super().parse_known_args
+            found, unknown = parse(args, namespace)
+        finally:
+            self._is_in_pass = False
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return found, unknown

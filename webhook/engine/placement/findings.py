@@ -90,13 +90,6 @@ def _faults_of(review: ObjectReview, obj: dict[str, Any], rest: bytes) -> Sequen
     return faults
 
 
-def certain_of(review: ObjectReview) -> set[tuple[str, str, str]]:
-    """The certain findings about the object of a review: code, field and text."""
-    judged = judged_of(review, review.obj)
-    faults = () if judged is None else faults_of(judged, is_complete=review.options.complete)
-    return {(fault.code, fault.field, cut_end(fault.text, MESSAGE)) for fault in faults if fault.certain}
-
-
 def judged_of(review: ObjectReview, obj: dict[str, Any]) -> JudgedFit | None:
     """An object against the view; None if nothing is asked of it, or it is not judged."""
     options = review.options

@@ -27,12 +27,11 @@ from webhook.facts.aim.lookup import (
     similar,
 )
 from webhook.facts.aim.parts import ACCOUNT, PARTS, account_of, model_of, parts_of
-from webhook.facts.aim.resolved import Resolved, resolve_service
 from webhook.facts.aim.resources import gpu_model, models_on_nodes, profile_gpus
 from webhook.facts.aim.routing import render, template_error
-from webhook.facts.aim.service import RESOLVED, ROUTE
+from webhook.facts.aim.service import RESOLVED, ROUTE, Resolved, resolve_service
 from webhook.facts.aim.template import Origin, Resolution
-from webhook.facts.fact import BOOLEAN, INTEGER, STRING, STRINGS, Fact, Knowledge, Table, cut_middle, fields
+from webhook.facts.fact import BOOLEAN, INTEGER, STRING, STRINGS, Fact, Knowledge, Table, cut_middle, fields, listed
 from webhook.facts.names import label
 from webhook.facts.nodes import Referent, at, mapping, name_of, namespace_of, trimmed
 from webhook.facts.settings import Settings
@@ -177,7 +176,7 @@ def _renamed(names: Mapping[str, str], obj: dict[str, Any], _: ClusterView) -> l
 
 
 def _names(names: Mapping[str, str]) -> Fact:
-    return Fact(partial(_renamed, names), {"type": "array", "items": fields(was=STRING, now=STRING)}, raw=True)
+    return Fact(partial(_renamed, names), listed(fields(was=STRING, now=STRING)), raw=True)
 
 
 _CACHED: Final = fields(found=BOOLEAN, kind=STRING, failed=STRINGS, uncached=BOOLEAN, lacksToken=BOOLEAN)

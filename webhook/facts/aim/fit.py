@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.aim.resolved import resolve_service
 from webhook.facts.aim.resources import GPU, amount, devices_of, gpu_model
+from webhook.facts.aim.service import resolve_service
 from webhook.facts.fit import GpuLoad, ServedPod, Workload, keeps_outside
 from webhook.facts.memory import Bound, accelerator, model_of_repository, of_repository
 from webhook.facts.nodes import at, items, mapping, text, trimmed, whole

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from webhook.facts.aim.lookup import GROUP
-from webhook.facts.aim.resolved import Resolved
 from webhook.facts.aim.resources import devices_of
 from webhook.facts.aim.routing import route_of
-from webhook.facts.fact import STRING, STRINGS, Schema, fields
+from webhook.facts.aim.service import Resolved
+from webhook.facts.fact import OPEN, STRING, STRINGS, TEXTS, fields, listed
 from webhook.facts.names import LABEL, label, named
 from webhook.facts.nodes import Referent, items, mapping, name_of, namespace_of, trimmed
 
@@ -90,21 +90,17 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-_OPEN: Final[Schema] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-_TEXTS: Final[Schema] = {"type": "object", "additionalProperties": STRING}
-
-
 def model_of(template: dict[str, Any]) -> str:
     """The model that the discovery of a template has found, else the image."""
     sources = items(template, "status", "modelSources")
     return (trimmed(sources[0], "name") if sources else "") or trimmed(template, "spec", "aimImageName")
 
 
-ACCOUNT: Final = {"account": STRING, "secrets": {"type": "array", "items": fields(name=STRING)}}
+ACCOUNT: Final = {"account": STRING, "secrets": listed(fields(name=STRING))}
 PARTS: Final = fields(
     **dict.fromkeys(("name", "template", "image", "path"), STRING),
-    **dict.fromkeys(("labels", "annotations"), _TEXTS),
-    **dict.fromkeys(("gateway", "resources"), _OPEN),
+    **dict.fromkeys(("labels", "annotations"), TEXTS),
+    **dict.fromkeys(("gateway", "resources"), OPEN),
     **ACCOUNT,
     devices=STRINGS,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
@@ -11,20 +12,53 @@ from webhook.facts.aim.lookup import (
     GROUP,
     IMAGES,
     STORAGE,
+    config_of,
     find,
+    image_of,
     is_derived,
     similar,
     storage_fact,
     storage_of,
     templates_for,
 )
-from webhook.facts.aim.resolved import Resolved, resolve_service
 from webhook.facts.aim.resources import GPU, amount, effective_resources, profile_gpus
-from webhook.facts.aim.routing import route_of, same_routes
+from webhook.facts.aim.routing import Routing, effective_routing, route_of, same_routes
 from webhook.facts.aim.template import Resolution, resolve_template, same
 from webhook.facts.fact import BOOLEAN, STRING, STRINGS, Fact, cut_middle, fields
 from webhook.facts.nodes import Referent, at, mapping, name_of, namespace_of, trimmed
 from webhook.facts.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """``image`` is the image of the template. It runs even if the service names another one."""
+
+    template: Resolution
+    image: Referent | None
+    config_name: str
+    config: Referent | None
+    routing: Routing
+    resources: dict[str, Any]
+
+
+def resolve_service(service: dict[str, Any], view: ClusterView, *, choose: bool = False) -> Resolved:
+    """Resolve a service with the objects of the view."""
+    spec = mapping(service, "spec")
+    resolution = resolve_template(service, view, choose=choose)
+    image = _image(service, view, resolution)
+    template_spec = (resolution.template.spec if resolution.template else resolution.spec) or {}
+    config_name = trimmed(spec, "runtimeConfigName") or trimmed(template_spec, "runtimeConfigName") or "default"
+    config = config_of(view, namespace_of(service), config_name)
+    gpus = profile_gpus(resolution.template)
+    resources = effective_resources(spec, template_spec, image.spec if image else {}, gpus)
+    return Resolved(resolution, image, config_name, config, effective_routing(service, config), resources)
+
+
+def _image(service: dict[str, Any], view: ClusterView, resolution: Resolution) -> Referent | None:
+    """The image of the template. A derived template is in the namespace of the service, wherever its base is."""
+    if resolution.template:
+        return image_of(view, resolution.template)
+    return find(view, IMAGES, namespace_of(service), trimmed(resolution.spec, "aimImageName"))
 
 
 def candidates(service: dict[str, Any], view: ClusterView) -> list[str]:

@@ -39,8 +39,6 @@ from webhook.facts.llmkube.source import served_as, staged
 from webhook.facts.nodes import at, items, mapping, text, texts, whole
 from webhook.golang.strconv import shortest
 
-__all__ = ["Server", "arguments", "reads_draft"]
-
 
 class Server(NamedTuple):
     """What the arguments are made of.

@@ -10,14 +10,12 @@ from functools import partial
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.fact import BOOLEAN, STRING, STRINGS, Fact, fields
+from webhook.facts.fact import BOOLEAN, OPEN, STRING, STRINGS, TEXTS, Fact, fields, listed
 from webhook.facts.llmkube.arguments import Server, arguments, reads_draft
 from webhook.facts.llmkube.source import cache_key, staged
 from webhook.facts.llmkube.storage import Download, Stage, Storage, Volume, key_of, stage_of, storage_of
 from webhook.facts.nodes import items, mapping, namespace_of, text, texts, whole
 from webhook.facts.settings import Settings
-
-__all__ = ["MODEL", "POD_FACTS", "PREFETCH_FACTS"]
 
 MODEL: Final = Kind("inference.llmkube.dev", "Model")
 _RELEASES: Final = (5, 6, 7, 8, 11, 13, 14, 15, 16)
@@ -138,21 +136,16 @@ def _node_selector(service: dict[str, Any], view: ClusterView, settings: Setting
     return {**{key: value for key, sign, value in pairs if sign}, **own}
 
 
-def _list(of: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"type": "array", "items": of}
-
-
-_MOUNTS: Final = _list(fields(name=STRING, mountPath=STRING))
-_OPEN: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_MOUNTS: Final = listed(fields(name=STRING, mountPath=STRING))
 _PARTS: Final = {
-    "volumes": _list(fields(name=STRING, claim=STRING, path=STRING)),
+    "volumes": listed(fields(name=STRING, claim=STRING, path=STRING)),
     "mounts": _MOUNTS,
-    "downloads": _list(
-        fields(name=STRING, env=_list(fields(name=STRING, value=STRING)), mounts=_MOUNTS, secret=STRING)
+    "downloads": listed(
+        fields(name=STRING, env=listed(fields(name=STRING, value=STRING)), mounts=_MOUNTS, secret=STRING)
     ),
     "prepares": BOOLEAN,
-    "claims": _list(fields(name=STRING)),
-    "resourceClaims": _list(_OPEN),
+    "claims": listed(fields(name=STRING)),
+    "resourceClaims": listed(OPEN),
 }
 
 
@@ -167,6 +160,6 @@ def _by_release(name: str, compute: Any, schema: Mapping[str, Any], *, configura
 
 POD_FACTS: Final = {
     **_by_release("pod", _pod, fields(args=STRINGS, keeps=BOOLEAN, **_PARTS), configurable=True),
-    "nodeSelector": Fact(_node_selector, {"type": "object", "additionalProperties": STRING}, configurable=True),
+    "nodeSelector": Fact(_node_selector, TEXTS, configurable=True),
 }
 PREFETCH_FACTS: Final = _by_release("prefetch", _prefetch, fields(**_PARTS))

@@ -17,8 +17,6 @@ from webhook.facts.llmkube.source import (
 )
 from webhook.facts.nodes import name_of, text, texts
 
-__all__ = ["Download", "Stage", "Storage", "Volume", "key_of", "stage_of", "storage_of"]
-
 _CACHE: Final = "model-cache"
 _ON_NODE: Final = "model-storage"
 _CLAIMED: Final = "model-source"

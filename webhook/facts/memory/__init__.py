@@ -4,10 +4,11 @@ The tables are data with sources (``tools/fit/*.yaml``), compiled to ``tables.js
 """
 
 from webhook.facts.memory.bounds import GIB, Bound, gib
-from webhook.facts.memory.cache import cache_bytes, element_bytes
 from webhook.facts.memory.gpus import accelerator, device_of_labels, device_of_partition
 from webhook.facts.memory.names import Model, model_of_file, model_of_repository
 from webhook.facts.memory.weights import (
+    cache_bytes,
+    element_bytes,
     keeps_layer_embeddings,
     of_file,
     of_repository,

@@ -1,8 +1,11 @@
-"""A bound in bytes, with where it comes from."""
+"""A bound in bytes, with where it comes from, and the compiled tables that most bounds are read from."""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import orjson
 
 GIB: Final = 2**30
 
@@ -21,3 +24,7 @@ class Bound(NamedTuple):
 def gib(number: float) -> str:
     """Bytes for people: ``35.6 GiB``, ``24 GiB``."""
     return f"{number / GIB:.1f}".removesuffix(".0") + " GiB"
+
+
+TABLES: Final[dict[str, Any]] = orjson.loads(Path(__file__).with_name("tables.json").read_bytes())
+"""The document that ``python -m tools.fit`` writes."""

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from webhook.facts.memory.bounds import GIB, Bound
-from webhook.facts.memory.tables import TABLES
+from webhook.facts.memory.bounds import GIB, TABLES, Bound
 
 _MIB: Final = 2**20
 _LEAST_MIB: Final = 2048

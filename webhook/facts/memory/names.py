@@ -6,7 +6,7 @@ import re
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from webhook.facts.memory.tables import TABLES
+from webhook.facts.memory.bounds import TABLES
 
 _LONGEST: Final = 200
 """Characters of a name that is read: a repository's has at most 96, a file's 200."""

@@ -13,7 +13,7 @@ from webhook.facts.ome.merging import merged
 from webhook.facts.ome.selection import incompatible
 from webhook.facts.ome.service import CONFIG, MAIN, MODE, MULTI_NODE, RAW, ROLES, base_of, has_full_runner, mode_of
 from webhook.facts.ome.storage import storage_error, storage_scheme
-from webhook.facts.ome.wiring import expanded, ready_label
+from webhook.facts.ome.wiring import NOT_OF_POD, expanded, ready_label
 
 _GROUP: Final = "ome.io"
 _SERVICE: Final = Kind(_GROUP, "InferenceService")

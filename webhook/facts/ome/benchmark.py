@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.fact import STRINGS, fields
+from webhook.facts.fact import OPEN, STRINGS, fields
 from webhook.facts.nodes import at, items, mapping, namespace_of, text, texts, whole
 from webhook.facts.ome.lookup import find_model
 from webhook.facts.ome.merging import merged
@@ -22,10 +22,9 @@ OUTPUT: Final = "benchmark-output-storage"
 TOOL: Final = "genai-bench"
 _OF_JOB: Final = ("volumes", "affinity", "nodeSelector", "tolerations")
 _OF_TOOL: Final = ("image", "env", "envFrom", "volumeMounts", "resources")
-_OBJECT: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _GPUS: Final = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 
-JOB: Final = fields(arguments=STRINGS, container=_OBJECT, pod=_OBJECT, merged=_OBJECT)
+JOB: Final = fields(arguments=STRINGS, container=OPEN, pod=OPEN, merged=OPEN)
 """Of a BenchmarkJob: the container of the tool with what the object writes over it, and the pod without containers."""
 
 

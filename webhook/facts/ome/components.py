@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from webhook.facts.fact import BOOLEAN, INTEGER, STRING, Schema, fields
+from webhook.facts.fact import BOOLEAN, INTEGER, OPEN, STRING, TEXTS, Schema, fields, listed
 from webhook.facts.nodes import Referent, at, items, mapping, name_of, text, whole
 from webhook.facts.ome.ingress import INGRESS, ingress_of
 from webhook.facts.ome.merging import merged
@@ -46,35 +46,32 @@ _OF_POD_ONLY: Final = (
 
 _OF_ENTRY: Final = ("service.beta.kubernetes.io/", "cloud.google.com/", "service.kubernetes.io/")
 
-_OBJECT: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-_OBJECTS: Final = {"type": "array", "items": _OBJECT}
 _NUMBER_OR_TEXT: Final[Schema] = {"x-kubernetes-int-or-string": True}
-_TEXTS: Final = {"type": "object", "additionalProperties": STRING}
 _COMPONENT: Final = fields(
     **dict.fromkeys(("role", "name", "app", "mode", "lws", "scaled", "scaler", "query", "service", "address"), STRING),
     **dict.fromkeys(("least", "most", "replicas", "size", "utilization"), INTEGER),
     known=BOOLEAN,
-    **dict.fromkeys(("annotations", "forService", "ownForService", "podLabels"), _TEXTS),
-    **dict.fromkeys(("pod", "worker", "merged"), _OBJECT),
-    ports=_OBJECTS,
+    **dict.fromkeys(("annotations", "forService", "ownForService", "podLabels"), TEXTS),
+    **dict.fromkeys(("pod", "worker", "merged"), OPEN),
+    ports=listed(OPEN),
     spec=fields(
-        **dict.fromkeys(("labels", "annotations"), _TEXTS),
+        **dict.fromkeys(("labels", "annotations"), TEXTS),
         **dict.fromkeys(("minReplicas", "scaleTarget", "timeoutSeconds", "containerConcurrency"), INTEGER),
         **dict.fromkeys(("minAvailable", "maxUnavailable"), _NUMBER_OR_TEXT),
         scaleMetric=STRING,
-        deploymentStrategy={**_OBJECT, "properties": {"type": STRING}},
+        deploymentStrategy={**OPEN, "properties": {"type": STRING}},
     ),
 )
 """``spec`` is the component of the service over the runtime's, ``app`` the name cut to 63 characters, ``worker`` the
 pod of the workers, if there are several nodes. ``known`` is false without a runtime: ``pod`` then has only a name and
 an image."""
 MADE: Final = fields(
-    components={"type": "array", "items": _COMPONENT},
+    components=listed(_COMPONENT),
     model=fields(**dict.fromkeys(("name", "size", "type", "vendor", "format", "version"), STRING)),
     **dict.fromkeys(("runtime", "config", "tuned"), STRING),
-    entry=fields(role=STRING, port=INTEGER, type=STRING, annotations=_TEXTS),
+    entry=fields(role=STRING, port=INTEGER, type=STRING, annotations=TEXTS),
     ingress=INGRESS,
-    merged=_OBJECT,
+    merged=OPEN,
 )
 """Of an InferenceService. ``model`` has what is known of it, ``runtime`` is its name, absent without one. ``config`` is
 the JSON about the model, and ``entry`` the Service that users reach: empty without one, as where an ``ingress`` is."""
@@ -344,7 +341,7 @@ def _parts(component: Json, mode: str) -> Iterator[tuple[str, Json]]:
         yield "worker", worker
 
 
-PODS: Final = {"type": "array", "items": fields(pod=_OBJECT, merged=_OBJECT)}
+PODS: Final = listed(fields(pod=OPEN, merged=OPEN))
 """Of a runtime: what becomes a pod."""
 _NAMED: Final = {"name": MAIN, "image": "of-the-service"}
 

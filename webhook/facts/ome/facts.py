@@ -7,7 +7,7 @@ from sys import intern
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.fact import BOOLEAN, INTEGER, NAMES, STRING, STRINGS, Fact, cut_middle, fields
+from webhook.facts.fact import BOOLEAN, INTEGER, NAMES, STRING, STRINGS, TEXTS, Fact, cut_middle, fields
 from webhook.facts.nodes import Memo, Referent, at, items, mapping, namespace_of, text, texts, whole
 from webhook.facts.ome.benchmark import JOB, job
 from webhook.facts.ome.choice import accelerators_of, choice, explained_choice, model_of, preferred, selection_of
@@ -373,11 +373,11 @@ FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
         "refusal": Fact(_refusal, STRING, configurable=True),
         "made": Fact(_made, MADE, configurable=True, sparse=True),
         "weights": Fact(_weights, fields(missing=STRINGS, other=STRINGS, disabled=STRINGS)),
-        "misspelt": Fact(lambda obj, _: misspelt(obj), {"type": "object", "additionalProperties": STRING}),
+        "misspelt": Fact(lambda obj, _: misspelt(obj), TEXTS),
         "withoutReplicas": Fact(_without_replicas, STRINGS),
         "thresholds": Fact(_thresholds, STRINGS),
         "query": Fact(lambda obj, _: query_error(text(obj, "spec", "kedaConfig", "customPromQuery")), STRING),
-        "addresses": Fact(_addresses, {"type": "object", "additionalProperties": STRING}),
+        "addresses": Fact(_addresses, TEXTS),
     },
     "BenchmarkJob": {
         "behaviour": _BEHAVIOUR,

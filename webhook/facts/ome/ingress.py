@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView, Kind
-from webhook.facts.fact import STRING, Schema, fields
+from webhook.facts.fact import OPEN, STRING, TEXTS, fields, listed
 from webhook.facts.nodes import mapping, name_of, namespace_of, text, whole
 from webhook.facts.ome.service import CONFIG, MULTI_NODE, RAW
 from webhook.facts.ome.wiring import NOT_KEPT, Json, shortened, text_map
@@ -34,14 +34,12 @@ _HOST: Final = 63
 _SECONDS: Final = 60
 _NOT_OF_ROUTES: Final = NOT_KEPT | {"networking.knative.dev/visibility"}
 
-_OBJECT: Final[Schema] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-_MAP: Final[Schema] = {"type": "object", "additionalProperties": STRING}
-_PLACE: Final = {**dict.fromkeys(("host", "service"), STRING), "merged": _OBJECT}
-_ROUTE: Final = fields(**_PLACE, **dict.fromkeys(("labels", "annotations"), _MAP), timeout=STRING)
+_PLACE: Final = {**dict.fromkeys(("host", "service"), STRING), "merged": OPEN}
+_ROUTE: Final = fields(**_PLACE, **dict.fromkeys(("labels", "annotations"), TEXTS), timeout=STRING)
 INGRESS: Final = fields(
     **dict.fromkeys(("className", "gateway", "gatewayNamespace"), STRING),
-    rules={"type": "array", "items": fields(**_PLACE)},
-    routes={"type": "array", "items": _ROUTE},
+    rules=listed(fields(**_PLACE)),
+    routes=listed(_ROUTE),
 )
 """``rules`` are those of an Ingress, and ``routes`` are HTTPRoutes; at most one of them is there."""
 

@@ -30,7 +30,7 @@ _MODEL_LABEL: Final = 49
 """Characters of the name of a label of a model, after ``models.ome.io/``."""
 _NAMESPACE: Final = 8
 """Characters of the namespace that are kept in the label of a model that is too long."""
-_NOT_OF_POD: Final = frozenset(
+NOT_OF_POD: Final = frozenset(
     {
         *("minReplicas", "maxReplicas", "scaleMetric", "scaleTarget"),
         *("containerConcurrency", "timeoutSeconds", "canaryTrafficPercent", "labels", "annotations"),
@@ -39,6 +39,7 @@ _NOT_OF_POD: Final = frozenset(
         *("config", "runner", "leader", "worker", "size"),
     }
 )
+"""Fields of a component that are not of its pods."""
 NOT_KEPT: Final = frozenset(
     {
         "autoscaling.knative.dev/min-scale",
@@ -196,7 +197,7 @@ def has_container(part: Json) -> bool:
 
 def pod_of(part: Json) -> Json:
     """A component or a part of one as a PodSpec: the runner is the last container, or joins the one of its name."""
-    pod = {key: value for key, value in part.items() if key not in _NOT_OF_POD}
+    pod = {key: value for key, value in part.items() if key not in NOT_OF_POD}
     runner = part.get("runner")
     containers = items(part, "containers")
     if isinstance(runner, dict):

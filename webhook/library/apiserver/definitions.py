@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from webhook.admission import Cause, GroupVersionKind, group_version
+from webhook.admission import Cause, GroupVersionKind, kind_of
 from webhook.admission.errors import CatalogError, Problem
 from webhook.manifests import folders
 from webhook.manifests.documents import Document
@@ -19,7 +19,7 @@ DEFINITION: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResour
 
 def is_definition(value: Mapping[str, Any]) -> bool:
     """Whether an object is a CustomResourceDefinition of apiextensions.k8s.io/v1."""
-    return GroupVersionKind(*group_version(value["apiVersion"]), value["kind"]) == DEFINITION
+    return kind_of(value) == DEFINITION
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,7 @@ def read_definitions(paths: Iterable[Path | Contents]) -> list[Document]:
             problems.append(Problem(str(path), "", "no CustomResourceDefinition found"))
         for document in definitions:
             causes = Definitions.among([document]).refused.get(id(document), ())
-            where = f"{document.source}:{document.line}"
-            problems += [Problem(where, cause.field, cause.message) for cause in causes]
+            problems += [Problem(document.where, cause.field, cause.message) for cause in causes]
         found += definitions
     if problems:
         raise CatalogError(problems)

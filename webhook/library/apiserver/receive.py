@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from webhook.admission import Cause, GroupVersionKind, Warn, group_version
+from webhook.admission import Cause, GroupVersionKind, Warn, kind_of
 from webhook.catalog import KnownKind
 from webhook.children import UNKNOWN, builtin_errors, decode_builtin, name_rule
 from webhook.engine import NAMESPACE
@@ -57,10 +57,6 @@ class Received:
     causes: tuple[Cause, ...] = ()
     warnings: tuple[Warn, ...] = ()
     readable: bool = True
-
-
-def kind_of(value: dict[str, Any]) -> GroupVersionKind:
-    return GroupVersionKind(*group_version(value["apiVersion"]), value["kind"])
 
 
 def _is_namespaced(gvk: GroupVersionKind, kind: KnownKind | None) -> bool:

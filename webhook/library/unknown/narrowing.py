@@ -8,13 +8,12 @@ from functools import cached_property, lru_cache, reduce
 from operator import getitem
 from typing import Any, Final, NamedTuple
 
-from webhook.admission import GroupVersionKind
+from webhook.admission import GroupVersionKind, kind_of
 from webhook.admission.stamp import Stamp
 from webhook.catalog import Catalog, Dependences, KnownKind, Sight
 from webhook.cel import Budget, CelError
 from webhook.cluster import ClusterView, Kind
 from webhook.facts.settings import Settings
-from webhook.library.apiserver.receive import kind_of
 from webhook.library.unknown.substitution import Keys, unknown_in
 from webhook.policy import MISSING, OBJECT, DefaultRule, Expression, Open, Policy, PolicyScope, Reads, any_meet
 

@@ -48,7 +48,7 @@ def validate_metadata(
     return errors + _contents(meta, path) + _managed_fields(meta.get("managedFields", []), f"{path}.managedFields")
 
 
-def validate_metadata_update(meta: dict[str, Any], old: dict[str, Any], *, path: str = "metadata") -> list[FieldError]:
+def validate_metadata_update(meta: dict[str, Any], old: dict[str, Any]) -> list[FieldError]:
     """Every error in the ObjectMeta of an object that takes the place of ``old``.
 
     Fields that the API server takes from the stored object are not compared: resourceVersion, generation and times.
@@ -59,13 +59,13 @@ def validate_metadata_update(meta: dict[str, Any], old: dict[str, Any], *, path:
         if new:
             names = ", ".join(map(quote, new))
             why = "no new finalizers can be added if the object is being deleted, found new finalizers"
-            errors.append(forbidden(f"{path}.finalizers", f"{why} []string{{{names}}}"))
+            errors.append(forbidden("metadata.finalizers", f"{why} []string{{{names}}}"))
     errors += [
-        invalid(f"{path}.{key}", meta.get(key, ""), "field is immutable")
+        invalid(f"metadata.{key}", meta.get(key, ""), "field is immutable")
         for key in ("name", "namespace", "uid", "deletionTimestamp", "deletionGracePeriodSeconds")
         if meta.get(key, "") != old.get(key, "")
     ]
-    return errors + _contents(meta, path)
+    return errors + _contents(meta, "metadata")
 
 
 def _contents(meta: dict[str, Any], path: str) -> list[FieldError]:

@@ -23,6 +23,7 @@ class Uncovered:
     def __init__(self, metric: Gauge) -> None:
         self._metric = metric
         self._texts = dict[GroupVersionKind, str]()
+        self._logged = dict[GroupVersionKind, str]()
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -30,8 +31,8 @@ class Uncovered:
         return tuple(self._texts.values())
 
     def clear(self) -> None:
-        """Forget the kinds: other rules count now."""
-        self._texts = {}
+        """Forget the kinds: other rules count now. What was so before is not logged again."""
+        self._logged, self._texts = self._texts, {}
         self._metric.clear()
 
     def add(self, gvk: GroupVersionKind, catalog: Catalog) -> None:
@@ -40,7 +41,8 @@ class Uncovered:
             return
         self._texts[gvk] = text = _text(gvk, catalog)
         self._metric.labels(_name(gvk)).set(1)
-        log.warning("%s", text)
+        if self._logged.get(gvk) != text:
+            log.warning("%s", text)
 
 
 def _name(gvk: GroupVersionKind) -> str:

@@ -99,8 +99,7 @@ def _check(kind: GroupVersionKind, environment: Environment, variables: Sequence
     try:
         environment.check(source)
     except CompileFailure as failure:
-        version = f"{kind.group}/{kind.version}" if kind.group else kind.version
-        return f"{version}, Kind={kind.kind}: {failure}\n"
+        return f"{kind.api_version}, Kind={kind.kind}: {failure}\n"
     return ""
 
 

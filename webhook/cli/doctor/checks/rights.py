@@ -9,12 +9,13 @@ from typing import Final, NamedTuple
 from reconciler.projections.rights import ACTING, NAMED
 from webhook.admission import GroupVersionKind
 from webhook.catalog import Catalog, KnownKind, built_in
+from webhook.cli.doctor.checks import references
 from webhook.cli.doctor.finding import finding
 from webhook.cli.doctor.snapshot import Installation, Object, is_ours
 from webhook.cluster import LISTED
 from webhook.cluster.view import Kind
 from webhook.enforcement import GROUP
-from webhook.facts import FIT_FETCHED, KNOWN, Fetched, Looked, watched
+from webhook.facts import FIT_FETCHED, KNOWN, Fetched, watched
 from webhook.library import Finding
 from webhook.vap import resource_of_kind
 
@@ -39,6 +40,7 @@ def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
     if any("clusterroles" in each for each in found.snapshot.unread):
         return
     needed = {"gate": _of_certs(found), "view": _of_view(found, catalog), "reconciler": _of_reconciler(found, catalog)}
+    referred = list(_of_references(found, catalog))
     for component, account in found.accounts().items():
         granted = list(_granted(found, account, found.namespace))
         listed = found.flags("reconciler").only_namespaces if component == "reconciler" else ()
@@ -48,11 +50,19 @@ def check(found: Installation, catalog: Catalog) -> Iterator[Finding]:
             yield finding("right-missing", about, "it does not exist, so its tokens are refused", found.upgrade())
         missing = sorted(str(each) for each in needed[component] if not _has(each, granted, within))
         if missing:
-            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-            yield finding("right-missing", about, f"it may not {', '.join(missing[:3])}{more}", found.upgrade())
+            yield finding("right-missing", about, f"it may not {_first(missing)}", found.upgrade())
+        wanted = referred if component != "gate" else ()
+        unread = [f"{right} for {name}" for name, right in wanted if not _has(right, granted, within)]
+        if unread:
+            yield finding("right-missing", about, f"it may not {_first(unread)}: set packs.reads of the chart")
         for rule, binding in (*granted, *chain.from_iterable(within)):
             if danger := _danger(rule):
                 yield finding("right-too-wide", about, danger, _narrowed(binding, found))
+
+
+def _first(rights: Sequence[str]) -> str:
+    """The first three rights, and how many more there are."""
+    return ", ".join(rights[:3]) + (f" and {len(rights) - 3} more" if len(rights) > 3 else "")
 
 
 def _is_gone(account: str, installation: Installation) -> bool:
@@ -109,7 +119,6 @@ def _of_facts(found: Installation, catalog: Catalog) -> Iterator[_Right]:
     yield from _each("apiextensions.k8s.io", ["customresourcedefinitions"], ("list", "watch"))
     for each in _fetched(found):
         yield _Right(each.kind.group, _plural(each.kind), "get", each.name)
-    yield from _of_references(found, catalog)
     yield from _each(GROUP, ["enforcements", "policyexceptions"], ("list", "watch"))
     yield from _each("", ["namespaces"], ("list", "watch"))
     if found.flags().admission_policies:
@@ -125,14 +134,12 @@ def _of_surroundings() -> Iterator[_Right]:
         yield _Right(kind.group, _plural(kind), "list" if kind in LISTED else "get")
 
 
-def _of_references(found: Installation, catalog: Catalog) -> Iterator[_Right]:
-    """What the references of rules read; rules of added packs are given by --policies, to the gate and here."""
-    plurals = {(gvk.group, gvk.kind): known.plural for gvk, known in catalog.kinds.items()}
-    for gvk, known in catalog.kinds.items():
-        if gvk.group in found.groups() or known.api not in built_in():
-            for each in known.policy.references:
-                plural = plurals.get((each.group, each.kind)) or _plural(Kind(each.group, each.kind))
-                yield _Right(each.group, plural, "list" if Looked(*each.looked).searches else "get")
+def _of_references(installation: Installation, catalog: Catalog) -> Iterator[tuple[str, _Right]]:
+    """What the references of users' rules read, each with its name. Of a kind that is not served, no right is asked."""
+    plurals = {Kind(gvk.group, gvk.kind): known.plural for gvk, known in catalog.kinds.items()}
+    for name, kind, verb in references.referrals(installation, catalog):
+        if plural := plurals.get(kind) or references.resource(installation, kind):
+            yield name, _Right(kind.group, plural, verb)
 
 
 def _of_reconciler(found: Installation, catalog: Catalog) -> Iterator[_Right]:

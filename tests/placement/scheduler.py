@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from webhook.placement.filters import failure, named_nodes
-from webhook.placement.pod import Needs
-from webhook.placement.table import NodeTable
+from webhook.placement import Needs, NodeTable, failure, named_nodes
 
 _CONFLICT: Final = "pod affinity terms conflict"
 _NOT_LOOKED_AT: Final = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
