@@ -179,3 +179,12 @@ def test_what_a_verdict_depends_on_is_what_has_parts_of_pods_in_it() -> None:
     assert [str(spot.path) for spot in spots(place, {"spec": {"part": {"a": "b", "env": env}}})] == ["spec.part.env[0]"]
     for value in ({}, {"spec": {"part": {"a": "b"}}}, {"spec": {"part": {"env": "x"}}}, {"spec": 1}, None):
         assert parts(place, value) is None
+
+
+def test_what_a_policy_says_of_a_node_it_does_not_say_of_an_equal_one() -> None:
+    env = {"type": "array", "items": {"type": "object", "properties": with_names("EnvVar", 3)}}
+    node = {"type": "object", "properties": {"env": env, "inner": {"type": "object", "properties": {"a": TEXT}}}}
+    definition = load_crd(crd("example.com", "Small", spec_schema(one=node, other=node)))
+    found = pod_places(definition.versions["v1"].schema.root, {("spec", "one", "inner"): ("Labels", False)})
+    assert found is not None
+    assert [*lines(found)] == ["spec.one.env[*] EnvVar", "spec.one.inner Labels", "spec.other.env[*] EnvVar"]

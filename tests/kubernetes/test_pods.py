@@ -13,7 +13,7 @@ from tests.laws import examples
 from tests.shared import shared
 from webhook.ground.budget import STEPS, Budget, SpentError
 from webhook.ground.fieldpath import ROOT, FieldPath
-from webhook.kubernetes import template_warnings, validate, warned
+from webhook.kubernetes import advised_warning, template_warnings, validate, warned
 from webhook.kubernetes.judge import DATA
 
 TABLES = ("hand", "generated", "upstream", "jobs", "parts")
@@ -479,3 +479,38 @@ def test_a_part_of_the_pods_of_a_job_need_not_say_when_they_restart():
     assert validate("PodSpec", {}, part=True, owner="job") == []
     (error,) = validate("PodSpec", {"restartPolicy": "Always"}, part=True, owner="job")
     assert (error.field, error.type) == ("restartPolicy", "FieldValueRequired")
+
+
+def of_source(name, source):
+    return _texts("Volume", {"name": "v", "projected": {"sources": [{name: source}]}})
+
+
+def test_what_is_absent_in_a_projected_source_is_printed_or_required():
+    (printed, _) = of_source("clusterTrustBundle", {"name": "a", "signerName": "b.c/d"})
+    assert '"Path":"","User":null' in printed
+    certificate = {"signerName": "a.b/c", "keyType": "ED25519", "keyPath": "k", "userAnnotations": {"": "x"}}
+    assert of_source("podCertificate", certificate) == [
+        "projected.sources[0].podCertificate.userAnnotations: Required value"
+    ]
+
+
+def test_the_ports_of_an_unknown_container_are_judged_each():
+    (error,) = validate("Ports", [{"containerPort": 80, "protocol": "x"}])
+    assert error.field == "[0].protocol"
+
+
+@pytest.mark.parametrize("port", [True, [], {}])
+def test_a_port_of_another_type_is_left_to_the_schema(port):
+    assert validate("Probe", {"tcpSocket": {"port": port}}) == []
+
+
+def test_a_warning_has_a_remedy_where_there_is_one():
+    (warning,) = warned("ResourceRequirements", {"limits": {"memory": "0.5"}})
+    assert advised_warning(*warning) == f"{warning[1]}; write a whole number of bytes"
+    assert advised_warning("spec.a", "odd") == "odd"
+
+
+@pytest.mark.parametrize(("length", "is_right"), [(253, True), (254, False)])
+def test_the_name_of_a_sysctl_has_a_length(length, is_right):
+    spec = {"containers": [MAIN], "securityContext": {"sysctls": [{"name": "a" * length, "value": "1"}]}}
+    assert (not validate("PodSpec", spec)) is is_right
