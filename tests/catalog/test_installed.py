@@ -105,6 +105,25 @@ def test_rules_about_fields_that_are_the_same_stay(loaded: Catalog) -> None:
     assert {cause.code for cause in decision.causes} == {"AI208", "AI204"}
 
 
+def test_an_update_under_another_definition_is_spared_what_it_leaves_and_the_rules_aside_are_logged(
+    loaded: Catalog,
+) -> None:
+    later, _ = with_installed(loaded, [changed("Model", with_prefetch)])
+    known = known_kind("Model", later)
+    head = {
+        "apiVersion": "inference.llmkube.dev/v1alpha1",
+        "kind": "Model",
+        "metadata": {"name": "a", "namespace": "n"},
+    }
+    old = {**head, "spec": {"source": "s3://bucket/model.gguf", "hardware": {"memoryFraction": 1.5}}}
+    new = {**head, "spec": {**old["spec"], "prefetch": True}}
+    asked = Request(known.gvk, known.plural, "UPDATE", new, old, name="a", namespace="n")
+    decision = engine.validate(asked, later, MemoryView(), Options(Profile.STRICT))
+    assert decision.causes == ()
+    assert "LK223" in {warning.code for warning in decision.warnings}
+    assert "LK201" in decision.audit["aside"].split(",")
+
+
 def test_a_rule_about_a_value_that_is_accepted_there_alone_is_not_applied(loaded: Catalog) -> None:
     later, deviations = with_installed(loaded, [changed("Model", with_prefetch)])
     unsure, deviation = (each for each in deviations if each.kind.kind == "Model")
@@ -357,4 +376,5 @@ def test_a_reference_of_a_pack_is_a_fact_that_other_definitions_hide(
     aside = {code for each in deviations if each.kind == kind for code in each.aside}
     aside |= {*decision.audit.get("aside", "").split(",")} - {""}
     assert aside == expected
+    assert not any("not judged" in each.message for each in decision.warnings), "no object is out of sight"
     assert ("AE404" in {each.code for each in (*decision.causes, *decision.warnings)}) == (not expected)

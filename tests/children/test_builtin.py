@@ -149,10 +149,13 @@ def workload(kind: str, pod: Any, version: str = "apps/v1") -> dict[str, Any]:
     ("obj", "judged"),
     [
         (workload("Deployment", POD), True),
-        (workload("StatefulSet", POD), True),
+        *((workload(kind, POD), True) for kind in ("DaemonSet", "ReplicaSet", "StatefulSet")),
+        *((workload(kind, {}), False) for kind in ("DaemonSet", "ReplicaSet", "StatefulSet")),
         (workload("Job", POD, "batch/v1"), True),
         (workload("Deployment", POD, "apps/v1beta1"), False),
         ({"apiVersion": "v1", "kind": "Pod", "spec": POD}, True),
+        ({"apiVersion": "v1", "kind": "Pod", "spec": {}}, False),
+        ({"apiVersion": "batch/v1", "kind": "CronJob", "spec": {}}, False),
         (
             {
                 "apiVersion": "batch/v1",
@@ -167,6 +170,7 @@ def workload(kind: str, pod: Any, version: str = "apps/v1") -> dict[str, Any]:
         (workload("Deployment", {"containers": []}), False),
         (workload("Deployment", {"containers": None}), False),
         (workload("Deployment", {"containers": "none"}), True),
+        (workload("Deployment", {"containers": 1}), True),
         (workload("Deployment", {"containers": [{"name": "a"}]}), False),
         (workload("Deployment", {"containers": [{"name": "a", "image": ""}]}), False),
         (workload("Deployment", {"containers": [*POD["containers"], {"name": "b"}]}), False),
@@ -213,6 +217,42 @@ def test_what_may_not_change_is_compared_with_what_is_stored_but_for_a_job() -> 
     stored["spec"]["template"] = {"metadata": {"labels": {"a": "b"}}, "spec": POD}
     assert builtin_errors(stored) == []
     assert [error.field for error in builtin_errors(other, stored)] == ["spec.selector"]
+    ports = {"ports": [{"port": 80, "nodePort": 30_000}]}
+    before, after = (
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {**ports, "type": type_}}
+        for type_ in ("NodePort", "ClusterIP")
+    )
+    assert builtin_errors(after) != []
+    assert builtin_errors(after, before) == [], "the port that was allocated goes with the type"
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": {"spec": POD}}}
     job["spec"]["template"]["spec"] = {**POD, "restartPolicy": "Never"}
     assert builtin_errors(job, completed(job)) == [], "it is given its selector and labels anew"
+
+
+@pytest.mark.parametrize(
+    ("schema", "fits"),
+    [
+        ({"maximum": 1.5}, True),
+        ({"maximum": 1}, True),
+        ({"maximum": "1"}, False),
+        ({"maximum": True}, False),
+        ({"default": {"a": 1}}, True),  # its type is left open
+        ({"default": None}, True),
+    ],
+)
+def test_a_number_may_be_a_fraction_and_a_value_of_any_type_fits(schema: dict[str, Any], fits: bool) -> None:
+    versions = [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "spec": {"versions": versions},
+    }
+    kind = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+    assert (not decode_builtin(kind, definition)[1]) is fits
+
+
+def test_an_object_without_fields_may_have_any() -> None:
+    versions = [{"name": "v1", "subresources": {"status": {"a": 1}}}]
+    definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    kind = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+    assert decode_builtin(kind, {**definition, "spec": {"versions": versions}})[1] == []

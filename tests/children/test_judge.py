@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.crds import crd, spec_schema
 from webhook import catalog
 from webhook.admission import GroupVersionKind, kind_of
 from webhook.children import (
@@ -17,8 +18,8 @@ from webhook.children import (
     template_errors,
 )
 from webhook.children.judge import defined_errors
-from webhook.ground.budget import Budget, SpentError
-from webhook.schema import FieldError
+from webhook.ground.budget import STEPS, Budget, SpentError
+from webhook.schema import FieldError, load_crd
 
 CONTAINER = {"name": "a", "image": "i"}
 
@@ -131,6 +132,26 @@ def test_a_definition_judges_a_child_of_its_kind(spec: Any, more: dict[str, Any]
 def test_what_a_definition_judges_spends_as_well() -> None:
     with pytest.raises(SpentError, match="at Model"):
         of_definition({"source": "hf://a/b"}, Budget(limit=1))
+    head = '{"apiVersion":"inference.llmkube.dev/v1alpha1","kind":"Model","metadata":{"name":"m","namespace":"n"}'
+    steps = 1 + len(f'{head},"spec":{{}}}}') // 16
+    of_definition({}, Budget(limit=steps))
+    with pytest.raises(SpentError):
+        of_definition({}, Budget(limit=steps - 1))
+
+
+def test_a_child_that_cannot_be_decoded_is_one_error() -> None:
+    deep: Any = {}
+    for _ in range(5_000):
+        deep = {"a": deep}
+    (error,) = of_definition({"source": deep})
+    assert (error.field, error.detail) == ("", "the object is nested too deeply")
+
+
+def test_metadata_of_another_type_is_as_good_as_none() -> None:
+    assert fields(child_errors({"apiVersion": "v1", "kind": "ConfigMap", "metadata": 1}, Budget())) == [
+        "metadata.name",
+        "metadata.namespace",
+    ]
 
 
 def test_only_the_pods_of_a_child_are_refused_for_what_only_pods_are_refused_for() -> None:
@@ -165,6 +186,10 @@ def leader(**template: Any) -> dict[str, Any]:
         (leader(), []),
         (leader(leaderTemplate=1), []),
         (leader(leaderTemplate={"metadata": {"labels": {"c": "d"}}, "spec": {"containers": [CONTAINER]}}), []),
+        (
+            leader(leaderTemplate={"metadata": {"labels": {"a b": "c"}}, "spec": {"containers": [CONTAINER]}}),
+            ["spec.leaderWorkerTemplate.leaderTemplate.labels"],
+        ),
         (leader(leaderTemplate={"metadata": 1, "spec": {"containers": [CONTAINER]}}), []),
         (
             leader(leaderTemplate={"spec": {"containers": [{"name": "A", "image": "i"}]}}),
@@ -195,5 +220,49 @@ def test_warnings_about_pods_are_told_at_their_place() -> None:
         "spec.template.spec.nodeSelector[beta.kubernetes.io/arch]"
     ]
     assert [*pod_warnings(deployment(), Budget())] == []
+    nothing = {"containers": [CONTAINER], "volumes": [{"name": "v", "projected": {"sources": [{}]}}]}
+    assert [field for field, _ in pod_warnings(deployment(nothing), Budget())] == ["spec.template.spec"]
     assert [*pod_warnings({"apiVersion": "v1", "kind": "ConfigMap"}, Budget())] == []
     assert [*pod_warnings({**deployment(), "spec": {"template": {"spec": 1}}}, Budget())] == []
+
+
+def spent(judge: Any, child: Any) -> int:
+    """The steps that a judgement of a child takes beside those of its bytes."""
+    budget = Budget()
+    list(judge(child, budget))
+    return STEPS - budget.left
+
+
+MANY = {"containers": [CONTAINER], "tolerations": [{}] * 100, "nodeSelector": {"beta.kubernetes.io/arch": "amd64"}}
+
+
+@pytest.mark.parametrize(("judge", "least"), [(child_errors, 1_600), (pod_errors, 1_600), (pod_warnings, 4)])
+def test_what_kubernetes_says_of_a_child_spends_too(judge: Any, least: int) -> None:
+    assert spent(judge, placed(deployment(MANY), "n")) >= least
+
+
+def test_a_rule_of_a_definition_spends_its_rounds_and_none_is_run_where_the_fields_are_wrong() -> None:
+    rule = {"rule": "self.all(word, '%s'.format([word]) != 'b')", "message": "b"}
+    words = {"type": "array", "maxItems": 200, "items": {"type": "string"}, "x-kubernetes-validations": [rule]}
+    schema = spec_schema(words=words, size={"type": "integer"})
+    whole = {"rule": "!has(self.spec.size) || self.spec.size < 9", "message": "big"}
+    definition = crd("acme.example.com", "Gauge", {**schema, "x-kubernetes-validations": [whole]})
+    version = load_crd(definition).versions["v1"]
+
+    def judged(budget: Budget, **spec: Any) -> list[str]:
+        child = {"apiVersion": "acme.example.com/v1", "kind": "Gauge", "metadata": {"name": "g"}, "spec": spec}
+        return fields(defined_errors(child, version.schema, budget, namespaced=False))
+
+    few, many = Budget(), Budget()
+    assert judged(few, words=["a"]) == judged(many, words=["a"] * 100) == []
+    assert few.left - many.left >= 100
+    assert judged(Budget(), words=["b"]) == ["spec.words"]
+    assert judged(Budget(), words=["a"], size=9) == [""], "of the whole object"
+    assert judged(Budget(), words=["b"], size="1") == ["spec.size"]
+
+
+def test_the_annotations_of_a_template_are_those_of_its_pods() -> None:
+    child = deployment()
+    child["spec"]["template"]["metadata"]["annotations"] = {"container.seccomp.security.alpha.kubernetes.io/a": "bad"}
+    (field,) = fields(pod_errors(child, Budget()))
+    assert field.startswith("spec.template.metadata.annotations")

@@ -151,6 +151,9 @@ def test_a_commit_mentions_a_name_in_its_files_in_any_case(base: Commit, tree: P
     assert not base.mentions(["none", "o.g/model"])
     assert not base.mentions([])
     assert not base.mentions(["--all"])
+    (tree / "binary").write_bytes(b"\0nowhere-else")
+    commit(tree)
+    assert not base.repository.commit("HEAD").mentions(["nowhere-else"])
 
 
 def test_a_document_comes_from_its_file_and_its_kustomization(base: Commit, tree: Path) -> None:
@@ -195,16 +198,18 @@ def test_git_is_run_with_the_settings_that_switch_programs_off(
 
     monkeypatch.setattr(subprocess, "run", seen)
     Repository.at(here.top)
-    here.commit("base")
-    (opened, its), (asked, own) = runs
+    here.commit("base").mentions(["a"])
+    (opened, its), (asked, own), (searched, _) = runs
     settings = {
         *("safe.bareRepository=explicit", "protocol.allow=never", "core.alternateRefsCommand=false"),
         *("core.askPass=false", "core.fsmonitor=false", f"core.hooksPath={os.devnull}", "core.pager=cat"),
         *("core.sshCommand=false", "credential.helper="),
     }
-    for command in (opened, asked):
+    assert {"--no-recurse-submodules", "--literal-pathspecs"} <= {*searched}
+    for command in (opened, asked, searched):
         assert {value for flag, value in pairwise(command) if flag == "-c"} == settings
         assert command[:2] == ["git", "--no-pager"]
+    assert asked[-2:] == ["--end-of-options", "base^{commit}"]
     assert {f"--git-dir={here.folder}", f"--work-tree={here.top}", "--literal-pathspecs"} <= {*asked}
     never = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1"}
     never |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
@@ -226,6 +231,7 @@ def test_only_the_question_of_the_owner_sees_the_configuration_of_the_user(
     for each in ("HOME", "XDG_CONFIG_HOME", "SUDO_UID"):
         monkeypatch.delenv(each, raising=False)
     monkeypatch.setattr(subprocess, "run", lambda command, **given: seen.append(given["env"]) or run(command, **given))
+    monkeypatch.chdir(tmp_path)
     for value in (str(tmp_path / "home"), "", str(here.top / "home")):
         monkeypatch.setenv(name, value)
         Repository.at(here.top)
@@ -256,3 +262,29 @@ def test_the_repository_of_a_linked_tree_and_of_a_submodule_names_its_tree(tree:
     (tmp_path / "copy").mkdir()
     (tmp_path / "copy" / ".git").write_text(f"gitdir: {outer / '.git' / 'modules' / 'sub'}\n")
     assert "which is not the repository of this folder" in refusal(Repository.at, tmp_path / "copy")
+
+
+def test_a_repository_behind_a_link_is_that_of_the_tree_that_it_names(tree: Path, tmp_path: Path) -> None:
+    shutil.move(tree / ".git", tmp_path / "store")
+    (tree / ".git").symlink_to(tmp_path / "store")
+    assert "which is not the repository of this folder" in refusal(Repository.at, tree)
+    git(tmp_path / "store", "config", "core.worktree", str(tree))
+    assert Repository.at(tree) == Repository(tree, tmp_path / "store")
+
+
+def test_a_repository_that_names_its_tree_in_no_text_is_refused(tree: Path, tmp_path: Path) -> None:
+    git(tree, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    for content in (b"\xff", bytes(tmp_path / "linked" / "other")):
+        (tree / ".git" / "worktrees" / "linked" / "gitdir").write_bytes(content)
+        assert "which is not the repository of this folder" in refusal(Repository.at, tmp_path / "linked")
+
+
+@pytest.mark.parametrize(("words", "reason"), [("", "no reason is given"), ("printf '\\377 a' >&2; ", "\ufffd a")])
+def test_a_git_that_gives_no_reason_or_not_in_a_text_is_told_so(
+    words: str, reason: str, tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").write_text(f"#!/bin/sh\n{words}exit 1\n")
+    (tmp_path / "bin" / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    assert refusal(Repository.at, tree).endswith(f"Git does not open {tree}: {reason}")

@@ -43,6 +43,7 @@ LARGE = model(["a"] * MAX_VALUES)
 def test_an_object_with_too_many_values_is_refused_with_the_count_and_the_limit():
     for old in (None, model()):
         decision = validated(LARGE, old)
+        assert decision.audit == {"catalog": LOADED.digest, "codes": "size"}
         answer = orjson.loads(review.encode("validate", "admission.k8s.io/v1", request(LARGE, old), decision))
         found = answer["response"]["status"]
         assert (found["code"], found["reason"]) == (413, "RequestEntityTooLarge")
@@ -63,6 +64,7 @@ def test_mutation_returns_an_object_that_is_too_large_unchanged():
 def test_the_audit_profile_lets_it_through_unjudged_with_a_warning():
     decision = validated(LARGE, profile=Profile.AUDIT)
     assert decision.allowed
+    assert decision.audit == {"catalog": LOADED.digest, "codes": "size"}
     assert [str(each) for each in decision.warnings] == [
         "would be refused: the object has 50,009 values; the gate judges objects of at most 50,000"
     ]
@@ -72,6 +74,7 @@ def test_an_update_that_leaves_the_specification_is_not_refused_for_its_size():
     labelled = {**LARGE, "metadata": {**LARGE["metadata"], "labels": {"a": "b"}}}
     decision = validated(labelled, LARGE)
     assert decision.allowed
+    assert decision.audit == {"catalog": LOADED.digest, "codes": "size"}
     assert "not refused, because this update does not change it" in str(decision.warnings[0])
 
 
@@ -84,6 +87,8 @@ def test_what_a_user_does_not_write_does_not_count():
     grown["metadata"]["managedFields"] = [{"fieldsV1": {}}] * MAX_VALUES
     grown["status"] = {"conditions": ["x"] * MAX_VALUES}
     assert not any("values" in cause.message for cause in validated(grown).causes)
+    grown["spec"] = LARGE["spec"]
+    assert any("50,009 values" in cause.message for cause in validated(grown).causes)
 
 
 def test_an_object_in_deletion_loses_its_finalizers_whatever_its_size():

@@ -118,6 +118,16 @@ def test_what_the_api_server_refuses_is_refused_whatever_is_in_force():
     assert before == after
 
 
+def test_under_the_audit_profile_a_file_is_refused_only_for_what_the_api_server_refuses():
+    of_file, of_gate = (decided(spec=MISTYPED, profile="audit", strict_fields=strict) for strict in (True, False))
+    assert [cause.field for cause in of_file.causes] == ["spec.format"] * 2
+    assert not any(warning.message.startswith("would be refused: ") for warning in of_file.warnings)
+    assert of_gate.causes == ()
+    assert [f"would be refused: {cause.message}" for cause in of_file.causes] == [
+        warning.message for warning in of_gate.warnings if warning.field == "spec.format"
+    ]
+
+
 def test_what_protects_the_gate_is_refused_whatever_is_in_force():
     large = {"source": "hf://org/repo", "files": [f"f{number}" for number in range(60_000)]}
     (cause,) = decided(*EVERYTHING, spec=large).causes

@@ -203,12 +203,13 @@ def test_a_deletion_timestamp_of_the_users_own_opens_no_door() -> None:
     "request_",
     [
         Request(MODEL, "models", "DELETE", None, a_model({})),
+        Request(MODEL, "models", "DELETE", a_model({}), a_model({})),
         Request(MODEL, "models", "UPDATE", a_model({}), a_model({}), subresource="status"),
         Request(MODEL, "models", "CONNECT", None),
         Request(GroupVersionKind("apps", "v1", "Deployment"), "deployments", "CREATE", {"metadata": {}}),
         Request(GroupVersionKind(MODEL.group, "v9", "Model"), "models", "CREATE", a_model({})),
     ],
-    ids=["delete", "status", "connect", "other kind", "other version"],
+    ids=["delete", "delete with an object", "status", "connect", "other kind", "other version"],
 )
 def test_what_the_gate_has_no_say_in_passes_untouched(request_: Request) -> None:
     assert engine.mutate(request_, LOADED, VIEW).object is request_.object

@@ -12,13 +12,18 @@ from tests.bench import pods as bench
 from tests.crds import crd
 from tests.shared import ROOT
 from webhook import engine
-from webhook.admission import GroupVersionKind, Request
+from webhook.admission import Cause, GroupVersionKind, Request
+from webhook.catalog import NOTHING_ASIDE
 from webhook.cluster import MemoryView, Notes
 from webhook.engine import Options, children
+from webhook.engine.findings import Findings
 from webhook.engine.pods import findings
+from webhook.engine.review import Subject, review_of
+from webhook.engine.ruling import vocabulary
 from webhook.engine.seen import LIMIT, MOST, Judgements, json_of
 from webhook.facts.settings import Behaviour, Settings
-from webhook.kubernetes import pod_places
+from webhook.ground.budget import STEPS, Budget
+from webhook.kubernetes import pod_places, spots, validate, warned
 from webhook.policy import Profile
 from webhook.schema import load_crd
 
@@ -290,6 +295,9 @@ def test_an_object_is_remembered_by_its_parts_of_pods_or_by_what_is_judged_of_it
         for spec in specs:
             assert not said(decided(loaded, kind, spec).warnings)
         assert len(right) == (kind is SERVICE)
+    for value, number in (("a", 2), ("a", 2), ("b", 3)):
+        assert not said(decided(loaded, BASE, {"storage": {"nodeSelector": {"k": value}}}).warnings)
+        assert len(right) == number
 
 
 def test_a_long_value_is_cut_and_another_one_with_the_same_start_is_another_fault(loaded):
@@ -319,3 +327,85 @@ def test_pods_spend_the_budget_of_their_review(loaded):
     options = replace(STRICT, steps=3000)
     (cause,) = decided(loaded, SERVICE, spec, None, options).causes
     assert cause.refusal.code == 413
+
+
+def test_pods_that_are_only_warned_of_are_warned_of_each_time(loaded):
+    spec = {"engine": {"nodeSelector": {"beta.kubernetes.io/arch": "amd64"}}}
+    for _ in range(2):
+        fields = said(decided(loaded, SERVICE, spec).warnings, "KP002")
+        assert fields == ["spec.engine.nodeSelector[beta.kubernetes.io/arch]"]
+
+
+def reviewed(loaded, spec):
+    obj = {"apiVersion": "ome.io/v1beta1", "kind": "InferenceService", "metadata": {"name": "a"}, "spec": spec}
+    review = review_of(Request(SERVICE, "", "CREATE", obj), loaded, VIEW, SEEN)
+    return Subject(review, obj, None, NOTHING_ASIDE, [])
+
+
+def spent(loaded, spec, judged=None):
+    """The steps that the pods of a service take."""
+    subject = reviewed(loaded, spec)
+    before = subject.review.budget.left
+    findings.pod_findings(subject, judged)
+    return before - subject.review.budget.left
+
+
+BAD, OLD = {"operator": "Is", "key": "a"}, {"beta.kubernetes.io/arch": "amd64"}
+ALIAS = {"ip": "2001:DB8::1", "hostnames": ["a"]}
+
+
+def test_a_part_spends_its_judgement_twice_and_the_text_of_each_warning(loaded):
+    spec = {"engine": {"tolerations": [{"operator": "Exists"}] * 100, "nodeSelector": OLD}}
+    subject = reviewed(loaded, spec)
+    alone, budget = Budget(), Budget()
+    for spot in spots(subject.review.prepared.pods, subject.obj):
+        validate(spot.place.kind, spot.value, spot.path, part=True, templates=True, budget=alone)
+        warned(spot.place.kind, spot.value, spot.path, part=True, budget=budget)
+    assert budget.left < STEPS
+    assert spent(loaded, spec) == 2 * (STEPS - alone.left) + STEPS - budget.left
+
+
+def test_after_a_thousand_findings_no_further_part_is_judged(loaded):
+    many = {"engine": {"tolerations": [BAD] * 1000}}
+    assert spent(loaded, {**many, "decoder": {"tolerations": [BAD] * 100}}) == spent(loaded, many)
+    old, new = ({"engine": {"hostAliases": [ALIAS] * 1000}, "decoder": {"nodeSelector": {k: "a"}}} for k in (*OLD, "k"))
+    assert spent(loaded, old) == spent(loaded, new)
+
+
+def test_of_the_warnings_of_several_parts_a_thousand_are_told(loaded):
+    aliases = {"hostAliases": [ALIAS] * 600}
+    assert len(said(decided(loaded, SERVICE, {"engine": aliases, "decoder": aliases}).warnings, "KP002")) == 1000
+
+
+def test_a_part_is_not_warned_of_what_another_may_heal(loaded):
+    spec = {"engine": {"hostAliases": [{"ip": "1.1.1.1", "hostnames": ["a"]}] * 2}}
+    assert said(decided(loaded, SERVICE, spec).warnings, "KP002") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        (("spec", "engine"), []),
+        (("spec", "engine", ""), ["spec.engine.leader.hostname"]),
+        (("spec", "engine", "*"), ["spec.engine.hostname"]),
+        (("spec", "decoder"), ["spec.engine.hostname", "spec.engine.leader.hostname"]),
+    ],
+)
+def test_parts_that_are_judged_in_a_child_are_left_out(loaded, path, fields):
+    subject = reviewed(loaded, {"engine": {"hostname": "My_Host", "leader": {"hostname": "My_Host"}}})
+    found = findings.pod_findings(subject, findings.JudgedParts(frozenset({path})))
+    assert (said(found.warnings) if found else []) == fields
+
+
+@pytest.mark.parametrize("refused", ["securityContext.supplementalGroups", "securityContext.supplementalGroups[0]"])
+def test_of_what_the_schema_refuses_nothing_is_said_nor_of_its_items(loaded, refused):
+    subject = reviewed(loaded, {"engine": {"securityContext": {"supplementalGroups": [-1]}}})
+    assert said(findings.pod_findings(subject).warnings) == ["spec.engine.securityContext.supplementalGroups[0]"]
+    cause = Cause(f"spec.engine.{refused}", "FieldValueInvalid", "no")
+    assert said(findings.pod_findings(subject.with_findings(Findings([cause]))).warnings) == []
+
+
+def test_enforcements_may_name_both_codes(loaded):
+    decision = decided(loaded, SERVICE, {"engine": {"hostname": "My_Host", "nodeSelector": OLD}})
+    assert {warning.code for warning in decision.warnings} == {"KP001", "KP002"}
+    assert {"KP001", "KP002"} <= vocabulary(loaded).codes

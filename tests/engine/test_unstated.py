@@ -16,7 +16,7 @@ from webhook.admission.errors import CatalogError
 from webhook.catalog import Catalog
 from webhook.cluster import MemoryView
 from webhook.engine import Options
-from webhook.policy import PolicyFault
+from webhook.policy import PolicyFault, Profile
 
 Json = dict[str, Any]
 KIND = GroupVersionKind("example.com", "v1", "Thing")
@@ -99,6 +99,9 @@ def test_a_rule_that_cannot_be_evaluated_is_a_finding_about_a_file_beside_the_ot
     assert (fault.field, fault.code, fault.reason) == ("spec", "EX201", "InternalError")
     assert "rule EX201 could not be evaluated: index out of bounds" in fault.message
     assert (usual.field, usual.code) == ("spec.text", "EX202")
+    audit = engine.validate(request, loaded, MemoryView(), Options(Profile.AUDIT, strict_fields=True, faults_told=True))
+    assert audit.causes == ()
+    assert audit.warnings[0].message.startswith("would be refused: Internal error: rule EX201 could not be evaluated")
     with pytest.raises(PolicyFault, match="rule EX201 could not be evaluated"):
         engine.validate(request, loaded, MemoryView())
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from tests.conformance.runner import load_ops, load_skips, run_file
 from tests.laws import examples
 from tests.shared import shared
-from webhook.ground.fieldpath import ROOT
-from webhook.kubernetes import template_warnings, validate, warned
+from webhook.ground.budget import STEPS, Budget, SpentError
+from webhook.ground.fieldpath import ROOT, FieldPath
+from webhook.kubernetes import advised_warning, template_warnings, validate, warned
 from webhook.kubernetes.judge import DATA
 
 TABLES = ("hand", "generated", "upstream", "jobs", "parts")
@@ -214,3 +215,302 @@ def test_the_largest_request_of_init_containers_counts_the_sidecars_before_them(
     spec = {"resources": {"requests": {"cpu": "7"}}, "initContainers": inits, "containers": [MAIN]}
     (error,) = validate("PodSpec", spec)
     assert error.detail == "must be greater than or equal to aggregate container requests of 8"
+
+
+@pytest.mark.parametrize(
+    ("more", "steps"),
+    [
+        ({}, 10),
+        ({"containers": [MAIN] * 10}, 163),
+        ({"nodeSelector": {f"k{n}": "v" for n in range(10)}}, 21),
+        ({"nodeSelector": {"a b": "v"}}, 20),
+        ({"tolerations": [{}] * 10}, 181),
+        ({"hostname": "A_b"}, 19),
+        ({"securityContext": {"supplementalGroups": [1] * 10}}, 21),
+        ({"dnsConfig": {"searches": ["a"] * 10, "nameservers": ["1.1.1.1"]}}, 108),
+        ({"containers": [{**MAIN, "args": ["a"] * 10}]}, 90),
+    ],
+)
+def test_each_item_and_each_error_has_its_steps(more, steps):
+    budget = Budget()
+    validate("PodSpec", {"containers": [MAIN], **more}, budget=budget)
+    assert STEPS - budget.left == steps
+
+
+@pytest.mark.parametrize(("items", "place"), [(6, "its root"), (7, r"containers\[0\]")])
+def test_what_is_counted_is_spent_at_the_latest_after_sixty_four_steps(items, place):
+    spec = {"containers": [{**MAIN, "args": ["a"] * items}]}
+    with pytest.raises(SpentError, match=f"at {place}$"):
+        validate("PodSpec", spec, budget=Budget(limit=50))
+
+
+def test_a_warning_is_counted_with_its_text():
+    budget = Budget()
+    ((_, text),) = warned("PodSpec", {"nodeSelector": {"beta.kubernetes.io/arch": "a"}}, budget=budget)
+    assert STEPS - budget.left == 1 + len(text) // 16
+
+
+OLD = {"beta.kubernetes.io/arch": "a"}
+TERM = {"matchExpressions": [{"key": "beta.kubernetes.io/arch", "operator": "In", "values": ["a b"]}]}
+REQUIRED, PREFERRED = (f"{word}DuringSchedulingIgnoredDuringExecution" for word in ("required", "preferred"))
+HALF = {"memory": "0.5", "ephemeral-storage": "0.5", "cpu": "0.5"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "certain", "uncertain"),
+    [
+        ({"nodeSelector": OLD}, ["nodeSelector[beta.kubernetes.io/arch]"], []),
+        (
+            {"topologySpreadConstraints": [{"topologyKey": "beta.kubernetes.io/arch"}]},
+            ["topologySpreadConstraints[0].topologyKey"],
+            ["topologySpreadConstraints[0].labelSelector"],
+        ),
+        (
+            {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [TERM]}}}},
+            [f"affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0].key"],
+            [],
+        ),
+        (
+            {"affinity": {"nodeAffinity": {PREFERRED: [{"preference": TERM}]}}},
+            [
+                f"affinity.nodeAffinity.{PREFERRED}[0].preference.matchExpressions[0].{field}"
+                for field in ("key", "values[0]")
+            ],
+            [],
+        ),
+        (
+            {"affinity": {"podAffinity": {REQUIRED: [{}], PREFERRED: [{}]}}},
+            [
+                f"affinity.podAffinity.{REQUIRED}[0].labelSelector",
+                f"affinity.podAffinity.{PREFERRED}[0].podAffinityTerm.labelSelector",
+            ],
+            [],
+        ),
+        (
+            {"affinity": {"podAntiAffinity": {REQUIRED: [{"labelSelector": {}}, {}]}}},
+            [f"affinity.podAntiAffinity.{REQUIRED}[1].labelSelector"],
+            [],
+        ),
+        ({"volumes": [{"name": "v", "gitRepo": {}}]}, ["volumes[0].gitRepo"], []),
+        ({"volumes": [{"name": "v", "storageos": {}}]}, ["volumes[0].storageOS"], []),
+        ({"volumes": [{"name": "v", "projected": {"sources": [{}]}}]}, ["the whole"], []),
+        (
+            {
+                "volumes": [
+                    {
+                        "name": "v",
+                        "ephemeral": {
+                            "volumeClaimTemplate": {
+                                "spec": {"resources": {"requests": {"storage": "0.5"}, "limits": {"storage": "1.5"}}}
+                            }
+                        },
+                    }
+                ]
+            },
+            [
+                f"volumes[0].ephemeral.volumeClaimTemplate.spec.resources.{kind}[storage]"
+                for kind in ("requests", "limits")
+            ],
+            [],
+        ),
+        ({"hostAliases": [{}]}, [], []),
+        (
+            {"hostAliases": [{"ip": "1.1.1.1"}, {"ip": "1.1.1.1"}, {"ip": "::01"}, {"ip": "nothing"}]},
+            ["hostAliases[2].ip"],
+            ["hostAliases[1].ip"],
+        ),
+        (
+            {"imagePullSecrets": [{"name": "a"}, {"name": "a"}, {"name": ""}, {}]},
+            ["imagePullSecrets[2].name", "imagePullSecrets[3].name"],
+            ["imagePullSecrets[1].name", "imagePullSecrets[3].name"],
+        ),
+        ({"overhead": HALF}, ["overhead[memory]", "overhead[ephemeral-storage]"], []),
+        ({"terminationGracePeriodSeconds": -1}, ["terminationGracePeriodSeconds"], []),
+        ({"terminationGracePeriodSeconds": 0}, [], []),
+        ({"dnsConfig": {"nameservers": ["::1", "::01"]}}, ["dnsConfig.nameservers[1]"], []),
+        (
+            {"containers": [{"name": "a", "resources": {"limits": HALF, "requests": {"memory": "0.5"}}}]},
+            [
+                "containers[0].resources.limits[memory]",
+                "containers[0].resources.limits[ephemeral-storage]",
+                "containers[0].resources.requests[memory]",
+            ],
+            [],
+        ),
+        (
+            {"initContainers": [{"env": [{"name": "A"}, {"name": "A"}, {"name": "A", "value": "x $(A)"}]}]},
+            [],
+            ["initContainers[0].env[1]"],
+        ),
+        (
+            {"containers": [{"env": [{"name": "A"}, {"name": "A", "value": "$(A)"}]}]},
+            [],
+            ["containers[0].env[1]"],
+        ),
+        (
+            {"containers": [{"env": [{"name": "A"}, {"name": "A", "value": "x $(A)", "valueFrom": {}}]}]},
+            [],
+            ["containers[0].env[1]"],
+        ),
+        ({"containers": [{"env": [{"name": "A"}, {}, {}]}]}, [], ["containers[0].env[2]"]),
+    ],
+)
+def test_a_part_is_warned_of_what_no_other_part_can_heal(spec, certain, uncertain):
+    whole = FieldPath(ROOT, "the whole")
+    told = [
+        sorted(field.removeprefix("the whole.") for field, _ in warned("PodSpec", spec, whole, part=part))
+        for part in (True, False)
+    ]
+    assert told == [sorted(certain), sorted([*certain, *uncertain])]
+
+
+OF_POD = "seccomp.security.alpha.kubernetes.io/pod"
+OF_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/a"
+ARMOR = "container.apparmor.security.beta.kubernetes.io/a"
+NOTES = {OF_POD: "x", OF_CONTAINER: "x", ARMOR: "unconfined"}
+
+
+@pytest.mark.parametrize(
+    ("pod", "container", "of"),
+    [
+        ({}, {}, [OF_POD, OF_CONTAINER, ARMOR]),
+        ({"seccompProfile": {}}, {}, [OF_CONTAINER, ARMOR]),
+        ({}, {"seccompProfile": {}}, [OF_POD, ARMOR]),
+        ({}, {"appArmorProfile": {}}, [OF_POD, OF_CONTAINER]),
+        ({"appArmorProfile": {"type": "Unconfined"}}, {}, [OF_POD, OF_CONTAINER]),
+        ({"appArmorProfile": {"type": "RuntimeDefault"}}, {}, [OF_POD, OF_CONTAINER, ARMOR]),
+    ],
+)
+def test_old_profiles_in_annotations_are_warned_of_unless_a_field_says_the_same(pod, container, of):
+    spec = {"securityContext": pod, "containers": [{"name": "a", "securityContext": container}]}
+    told = template_warnings({"metadata": {"annotations": NOTES}, "spec": spec}, ROOT)
+    assert [str(place) for place, _, _ in told] == [f"metadata.annotations[{key}]" for key in of]
+
+
+@pytest.mark.parametrize(
+    ("note", "profile"),
+    [
+        ("runtime/default", {"type": "RuntimeDefault"}),
+        ("localhost/p", {"type": "Localhost", "localhostProfile": "p"}),
+        ("unconfined", {"type": "Unconfined"}),
+        ("localhost/", None),
+        ("other", None),
+    ],
+)
+def test_a_note_of_app_armor_stands_for_a_profile(note, profile):
+    for field in (profile or {}, {"type": "Other"}):
+        spec = {"securityContext": {"appArmorProfile": field}, "containers": [{"name": "a"}]}
+        told = [*template_warnings({"metadata": {"annotations": {ARMOR: note}}, "spec": spec}, ROOT)]
+        assert bool(told) is (field != profile)
+
+
+def test_no_warning_of_old_profiles_is_certain_in_a_part_and_a_value_is_a_whole_unless_it_is_said():
+    template = {"metadata": {"annotations": NOTES}, "spec": {"containers": [{"name": "a"}]}}
+    assert len(warned("PodTemplateSpec", template)) == 3
+    assert warned("PodTemplateSpec", template, part=True) == []
+    assert warned("EnvVar", {"name": ""}) == warned("PodSpec", None) == []
+
+
+@pytest.mark.parametrize(
+    ("signer", "seconds", "is_right"),
+    [
+        ("kubernetes.io/a", 86_400, True),
+        ("kubernetes.io/a", 86_401, False),
+        ("x.kubernetes.io/a", 86_401, False),
+        ("xkubernetes.io/a", 86_401, True),
+        ("example.com/a", 91 * 86_400, True),
+        ("example.com/a", 91 * 86_400 + 1, False),
+        ("example.com/a", 3_600, True),
+        ("example.com/a", 3_599, False),
+    ],
+)
+def test_a_certificate_of_kubernetes_lives_a_day_at_most_and_another_one_ninety_one(signer, seconds, is_right):
+    certificate = {"signerName": signer, "keyType": "ED25519", "keyPath": "k", "maxExpirationSeconds": seconds}
+    volume = {"name": "v", "projected": {"sources": [{"podCertificate": certificate}]}}
+    assert (not validate("Volume", volume)) is is_right
+
+
+@pytest.mark.parametrize("owner", ["pod", ""])
+def test_a_pod_of_no_known_owner_may_end(owner):
+    spec = {"restartPolicy": "Never", "activeDeadlineSeconds": 60}
+    assert validate("PodSpec", spec, part=True, owner=owner) == []
+    assert len(validate("PodSpec", spec, part=True)) == 2
+
+
+@pytest.mark.parametrize(("amount", "is_right"), [(2**63 - 2, True), (2**63 - 1, False), (2**63, False)])
+def test_huge_pages_are_counted_in_sixty_four_bits(amount, is_right):
+    limits = {"hugepages-2": str(amount), "cpu": "1"}
+    assert (not validate("ResourceRequirements", {"limits": limits})) is is_right
+
+
+def test_a_context_is_printed_as_go_prints_it_whatever_is_null_in_it():
+    wrong = {"allowPrivilegeEscalation": False, "privileged": True}
+    for more, printed in (
+        ({"capabilities": None, "seLinuxOptions": {"level": None}}, '"Level":""}'),
+        ({"seccompProfile": 1, "seLinuxOptions": {"level": "a"}}, '"Level":"a"}'),
+    ):
+        (text,) = _texts("SecurityContext", {**wrong, **more})
+        assert printed in text
+
+
+AFFINITY = {REQUIRED: {"nodeSelectorTerms": [TERM]}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("PodTemplateSpec", {"spec": {"nodeSelector": OLD}}),
+        ("PodSpec", {"nodeSelector": OLD}),
+        ("Container", {"resources": {"limits": HALF}}),
+        ("InitContainer", {"resources": {"limits": HALF}}),
+        ("Container", {"env": [{"name": "A"}, {"name": "A"}]}),
+        ("InitContainer", {"env": [{"name": "A"}, {"name": "A"}]}),
+        ("Volume", {"name": "v", "gitRepo": {}}),
+        ("Affinity", {"nodeAffinity": AFFINITY}),
+        ("NodeAffinity", AFFINITY),
+        ("ResourceRequirements", {"limits": HALF}),
+    ],
+)
+def test_each_type_that_kubernetes_may_warn_of_is_warned_of_by_itself(kind, value):
+    assert warned(kind, value) != []
+
+
+def test_a_part_of_the_pods_of_a_job_need_not_say_when_they_restart():
+    assert validate("PodSpec", {}, part=True, owner="job") == []
+    (error,) = validate("PodSpec", {"restartPolicy": "Always"}, part=True, owner="job")
+    assert (error.field, error.type) == ("restartPolicy", "FieldValueRequired")
+
+
+def of_source(name, source):
+    return _texts("Volume", {"name": "v", "projected": {"sources": [{name: source}]}})
+
+
+def test_what_is_absent_in_a_projected_source_is_printed_or_required():
+    (printed, _) = of_source("clusterTrustBundle", {"name": "a", "signerName": "b.c/d"})
+    assert '"Path":"","User":null' in printed
+    certificate = {"signerName": "a.b/c", "keyType": "ED25519", "keyPath": "k", "userAnnotations": {"": "x"}}
+    assert of_source("podCertificate", certificate) == [
+        "projected.sources[0].podCertificate.userAnnotations: Required value"
+    ]
+
+
+def test_the_ports_of_an_unknown_container_are_judged_each():
+    (error,) = validate("Ports", [{"containerPort": 80, "protocol": "x"}])
+    assert error.field == "[0].protocol"
+
+
+@pytest.mark.parametrize("port", [True, [], {}])
+def test_a_port_of_another_type_is_left_to_the_schema(port):
+    assert validate("Probe", {"tcpSocket": {"port": port}}) == []
+
+
+def test_a_warning_has_a_remedy_where_there_is_one():
+    (warning,) = warned("ResourceRequirements", {"limits": {"memory": "0.5"}})
+    assert advised_warning(*warning) == f"{warning[1]}; write a whole number of bytes"
+    assert advised_warning("spec.a", "odd") == "odd"
+
+
+@pytest.mark.parametrize(("length", "is_right"), [(253, True), (254, False)])
+def test_the_name_of_a_sysctl_has_a_length(length, is_right):
+    spec = {"containers": [MAIN], "securityContext": {"sysctls": [{"name": "a" * length, "value": "1"}]}}
+    assert (not validate("PodSpec", spec)) is is_right

@@ -72,6 +72,23 @@ def test_any_error_has_a_line(value: object, detail: str) -> None:
     assert 0 < len(shortened(error)) <= LINE
 
 
+@pytest.mark.parametrize(
+    ("sort", "remedy"),
+    [
+        ("Required", "set b"),
+        ("Forbidden", "remove b"),
+        ("Duplicate", "use another one, or remove one of the two"),
+        ("NotFound", "use a name that the pod has, or add it"),
+        ("NotSupported", "use another value"),
+        ("TooMany", "remove some"),
+        ("Invalid", "use another value"),
+    ],
+)
+def test_where_kubernetes_says_nothing_of_it_the_sort_of_error_says_what_to_do(sort: str, remedy: str) -> None:
+    (fault,) = faults_of([FieldError(f"FieldValue{sort}", "spec.a.b", "odd", "v")], Budget())
+    assert fault.text.endswith(f"odd; {remedy}")
+
+
 # Advice that a program can follow
 
 Errors = Callable[[Any], list[FieldError]]

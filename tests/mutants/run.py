@@ -41,6 +41,10 @@ LEAST: Final = 20.0
 """Seconds."""
 MEMORY: Final = 4 * 2**30
 DAY: Final = 86400.0
+_TRANSPARENT: Final = frozenset(
+    {"property", "cached_property", "classmethod", "staticmethod", "contextlib.contextmanager", "rule", "list_rule"}
+)
+"""Decorators whose function's own code is what is called; the last two, of Kubernetes' rules, only register it."""
 
 Line = tuple[str, int]
 Tell = Callable[[Mutant, str], None]
@@ -174,8 +178,8 @@ def _function(mutant: Mutant) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
 
 def _is_generic(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether other code than the function's own is called: a decorator has made something of it."""
-    names = {ast.unparse(each) for each in node.decorator_list}
-    return not names <= {"property", "cached_property", "classmethod", "staticmethod", "contextlib.contextmanager"}
+    names = {ast.unparse(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list}
+    return not names <= _TRANSPARENT
 
 
 def _lines(mutant: Mutant, every: set[Line]) -> set[Line]:

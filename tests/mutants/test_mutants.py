@@ -11,7 +11,7 @@ from tests.mutants import __main__ as command
 from tests.mutants import publish as publishing
 from tests.mutants.mutate import MODULE, mutants
 from tests.mutants.publish import HEAD, MARKS, Figures, publish
-from tests.mutants.run import KILLED, SURVIVED, UNREACHED, run
+from tests.mutants.run import KILLED, SURVIVED, UNREACHED, _is_anew, run
 from tests.mutants.templates import template_mutants
 
 SOURCE = '''\
@@ -70,6 +70,12 @@ def changes(source: str, tmp_path: Path) -> list[str]:
 )
 def test_one_thing_is_changed_at_a_time(source: str, wanted: list[str], tmp_path: Path) -> None:
     assert changes(source, tmp_path) == wanted
+
+
+def test_a_function_that_is_only_registered_is_exchanged_and_one_that_remembers_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "room.py"
+    path.write_text('@rule("a")\ndef a(x):\n    return x\n\n\n@cache\ndef b(x):\n    return x\n')
+    assert [(mutant.function, _is_anew(mutant)) for mutant in mutants(path)] == [("a", False), ("b", True)]
 
 
 def test_every_mutant_can_be_compiled(tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ _is_base64: Final = readable(_decode_base64, ValueError)
 
 def _fits(value: Any, kind: str, form: str) -> bool:
     if kind == "string":
-        if form == "quantity" and not isinstance(value, bool):
+        if form == "quantity":
             return isinstance(value, str | int | float) and _is_quantity(str(value).strip())
         return isinstance(value, str) and (form != "byte" or _is_base64(value))
     if kind == "boolean":

@@ -101,8 +101,7 @@ class Child:
         if not paths:
             return NOWHERE
         is_absent = _at(self.object, place) in (MISSING, "")
-        ranks = {path: _rank(owner, path, place, value, index, is_absent) for index, path in enumerate(paths)}
-        first, *others = sorted(paths, key=ranks.__getitem__)
+        first, *others = sorted(paths, key=lambda path: _rank(owner, path, place, value, is_absent))
         if _has(_at(owner, first), value):  # it is the cause, whatever else the expression reads
             others = []
         written = (field_path(path) for path in others if _at(owner, path) is not MISSING)
@@ -112,7 +111,7 @@ class Child:
         """The fields of the object at a path: itself, or what a fact reads."""
         if path[0] == OBJECT:
             yield path[1:]
-        elif path[0] == FACTS and len(path) > 1:
+        elif len(path) > 1:
             for kind, keys in inputs_of(self.owner, str(path[1])):
                 if kind == self.owner and keys != _NAMESPACE:
                     yield keys[: keys.index("*")] if "*" in keys else keys
@@ -123,7 +122,7 @@ class Child:
         there = next(count for count in range(len(node.at), -1, -1) if _at(owner, node.at[:count]) is not MISSING)
         path, rest = node.at[:there], (*node.at[there:], *below)
         written = _at(owner, path)
-        while rest and there == len(node.at):
+        while rest:
             beside = node.beside.get(field_path(rest[:2])) if path == node.at else None
             taken, rest = (rest[:1], rest[1:]) if beside is None else (rest[:2], rest[2:])
             merged = _at(merged, taken)
@@ -132,8 +131,8 @@ class Child:
             if deeper is MISSING:
                 return Origin(field_path(path), (), False, field_path((beside or taken[0], *rest)), node.others)
             path, written = (*path, step), deeper
-        is_there = not rest and (isinstance(written, Mapping | list) or written == _at(self.object, place))
-        return Origin(field_path(path), (), is_there, field_path(rest), node.others)
+        is_there = isinstance(written, Mapping | list) or written == _at(self.object, place)
+        return Origin(field_path(path), (), is_there, "", node.others)
 
     def _step(self, items: Any, item: Any, name: Place, index: str | int) -> str | int:
         """Where a list of the object has an item of the merged list. The list is searched once for all places."""
@@ -238,14 +237,12 @@ def _below(value: Any, key: str | int) -> Any:
     return value[key] if isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value) else MISSING
 
 
-def _rank(
-    owner: Any, path: Place, place: Place, value: Any, index: int, is_absent: bool
-) -> tuple[bool, bool, bool, bool, int]:
+def _rank(owner: Any, path: Place, place: Place, value: Any, is_absent: bool) -> tuple[bool, bool, bool, bool]:
     written = _at(owner, path)
     is_same = _has(written, value)
     name = next((key for key in reversed(place) if isinstance(key, str)), "")
     is_lacking = written is MISSING and not (is_absent and path[-1:] == (name,))
-    return not is_same, is_lacking, path == _METADATA, path[-1:] != (name,), index
+    return not is_same, is_lacking, path == _METADATA, path[-1:] != (name,)
 
 
 def _has(written: Any, value: Any) -> bool:

@@ -28,6 +28,7 @@ from webhook.vap import CLUSTER_KINDS
 
 _DEFAULT: Final = "default"
 _LABELS: Final = {"a": "b"}
+"""What a workload of any template is selected by."""
 _OF_SET: Final = ("spec", "leaderWorkerTemplate")
 _TEMPLATES: Final = {"LeaderWorkerSet": ((*_OF_SET, "leaderTemplate"), (*_OF_SET, "workerTemplate"))}
 """By kind that Kubernetes does not have, where the templates of its pods are."""
@@ -107,9 +108,7 @@ def pod_errors(child: dict[str, Any], budget: Budget) -> Iterator[FieldError]:
     path, template = template_of(child)
     if template is None:
         return
-    metadata = template.get("metadata")
-    labels = {key: item for key, item in metadata.items() if key != "name"} if isinstance(metadata, Mapping) else {}
-    pod = {"apiVersion": "v1", "kind": "Pod", **template, "metadata": {"name": "a", "namespace": _DEFAULT, **labels}}
+    pod = {"apiVersion": "v1", "kind": "Pod", **template}
     decoded, errors = decode_builtin(kind_of(pod), pod)
     if not errors:
         for error in object_errors(completed(decoded), budget=budget):
@@ -134,22 +133,22 @@ def template_errors(child: dict[str, Any], budget: Budget) -> Iterator[FieldErro
         if not isinstance(template, dict):
             continue
         metadata = template.get("metadata")
-        labels = (metadata.get("labels") if isinstance(metadata, Mapping) else None) or _LABELS
-        spec = {"selector": {"matchLabels": labels}, "template": {**template, "metadata": {"labels": labels}}}
+        labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
+        labels = {**labels, **_LABELS} if isinstance(labels, Mapping) else _LABELS
+        spec = {"selector": {"matchLabels": _LABELS}, "template": {**template, "metadata": {"labels": labels}}}
         metadata = {"name": "a", "namespace": _DEFAULT}
         workload = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
         errors = [*child_errors(workload, budget)] or [*pod_errors(workload, budget)]
         prefix = "spec.template"
         for error in errors:
-            if error.field.startswith(prefix):
-                yield replace(error, field=f"{'.'.join(path)}{error.field.removeprefix(prefix)}")
+            yield replace(error, field=f"{'.'.join(path)}{error.field.removeprefix(prefix)}")
 
 
 def pod_warnings(child: dict[str, Any], budget: Budget) -> Iterator[tuple[str, str]]:
     """Fields and texts: what the API server warns of, in the pods of a child."""
     path, template = template_of(child)
-    if template is not None and isinstance(template.get("spec"), dict):
-        for field, text in warned("PodSpec", template["spec"], budget=budget):
+    if template is not None:
+        for field, text in warned("PodSpec", template.get("spec"), budget=budget):
             yield f"{path}.spec.{field}" if field else f"{path}.spec", text
 
 

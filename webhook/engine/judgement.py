@@ -40,12 +40,10 @@ def judge(review: ObjectReview) -> RatchetedDecision:
     subject = _subject(review)
     scope = review.scope(subject.obj, subject.old)
     findings = _findings(subject, scope)
-    if scope.hidden_facts:
-        findings.warnings += _not_judged(subject, scope)
+    findings.warnings += _not_judged(subject, scope)
     if subject.unknown:
         add_unknown_fields(subject, findings)
-    if review.kind.is_unshaped or review.kind.in_force.unlisted is not None:
-        relax(review.kind, findings)
+    relax(review.kind, findings)
     causes, warnings, muted = _enforced(review, findings)
     aside = _left_out(subject, scope) if scope.hidden_facts or subject.aside.rules else ()
     audit = _audit(review, causes, warnings, aside, muted)
@@ -66,7 +64,7 @@ def _enforced(
     if not causes and not warnings:
         return (), (), ()
     strictness = review.strictness()
-    if causes and not strictness.profile.denies:
+    if not strictness.profile.denies:
         is_file = review.options.strict_fields
         kept = tuple(
             cause for cause in causes if strictness.is_enforced(cause.code) or (is_file and cause.label == "schema")

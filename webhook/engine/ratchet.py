@@ -15,7 +15,7 @@ from webhook.admission import patch
 from webhook.admission.stamp import ANNOTATION
 from webhook.engine.filling.ownership import is_recorded, recorded_in
 from webhook.engine.review import Subject
-from webhook.policy import FACTS, MISSING, OBJECT, SELF, Path, Policy, PolicyScope, ValidationRule
+from webhook.policy import FACTS, MISSING, OBJECT, Path, Policy, PolicyScope, ValidationRule
 
 _ANNOTATIONS: Final = Path(("metadata", "annotations"))
 _STAMP: Final = Path((*_ANNOTATIONS.keys, ANNOTATION))
@@ -55,11 +55,9 @@ class Ratchet:
         outside = self._outside.get(rule)
         if outside is None:  # the same for all nodes of the rule, of which there may be very many
             outside = self._outside[rule] = self._is_same_outside(rule)
-        reads = self._prepared.reads(rule)
-        below = any(path[0] == SELF for path in (*reads.values, *reads.tests))
         return (
             outside
-            and (not below or _same(node.keys, node.stored, node.value, *self._filled))
+            and (rule.at.single or _same(node.keys, node.stored, node.value, *self._filled))
             and (not self._facts(rule) or self._is_same_field(rule, node))
         )
 
@@ -136,7 +134,7 @@ def _filled(obj: dict[str, Any], policy: Policy) -> set[Keys]:
     return {
         rule.path.keys
         for rule, value in values.items()
-        if (rule.over is not MISSING and value == rule.over) or is_recorded(recorded, rule.path.text, value)
+        if value == rule.over or is_recorded(recorded, rule.path.text, value)
     }
 
 

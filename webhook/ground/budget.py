@@ -52,7 +52,7 @@ class Budget:
     def __init__(self, look: Callable[[str], object] = _nothing, limit: int = STEPS) -> None:
         self.left = self._limit = limit
         self._look = look
-        self._due = limit - EVERY if limit > EVERY else 0
+        self._due = max(limit - EVERY, 0)
 
     def spend(self, steps: int, place: object) -> None:
         """Count steps before they are made. ``place`` is made into text only where it is needed.

@@ -224,7 +224,7 @@ def _format(key: str, spec: Json, name: str) -> _Check:
     blank = bool(spec.get("blank"))
 
     def check(judge: Judge, item: Any, at: FieldPath) -> None:
-        if kind is int and item.__class__ is float:
+        if item.__class__ is float:
             item = integer(item)
         if item.__class__ is kind and (blank or item != ""):
             for problem in problems_of(item):
@@ -240,7 +240,7 @@ def _formats(key: str, _spec: Json, name: str) -> _Check:
         if isinstance(items, list):
             judge.steps += len(items)
             for index, item in enumerate(items):
-                read = integer(item) if kind is int and item.__class__ is float else item
+                read = integer(item) if item.__class__ is float else item
                 if read.__class__ is kind:
                     for problem in problems_of(read):
                         judge.add(invalid(at.child(key).index(index), read, problem))

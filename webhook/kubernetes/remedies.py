@@ -44,7 +44,6 @@ _OTHERWISE: Final = {
     "FieldValueForbidden": "remove {field}",
     "FieldValueDuplicate": "use another one, or remove one of the two",
     "FieldValueNotFound": "use a name that the pod has, or add it",
-    "FieldValueNotSupported": "use another value",
     "FieldValueTooMany": "remove some",
 }
 """What to write where a detail says nothing of it, by the type of the error."""

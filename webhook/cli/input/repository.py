@@ -74,7 +74,7 @@ class Repository:
         top = top_of(Path.cwd())
         first = next((path.resolve() for path in paths if str(path) != "-"), Path.cwd())
         if top is None or not first.is_relative_to(top):
-            top = top_of(first if first.is_dir() else first.parent)
+            top = top_of(first)
         if top is None:
             _fail(f"{first} is in no Git repository")
         return cls.at(top)
@@ -242,7 +242,7 @@ def _belongs(folder: Path, top: Path) -> bool:
         back = Path(folder, (folder / "gitdir").read_text().strip())
     except (OSError, ValueError):
         done = _run(["config", "--file", str(folder / "config"), "core.worktree"], surroundings(**_NO_CONFIGURATION))
-        return not done.returncode and Path(folder, os.fsdecode(done.stdout.strip())).resolve() == top
+        return Path(folder, os.fsdecode(done.stdout.strip())).resolve() == top
     return back.name == ".git" and back.parent.resolve() == top
 
 

@@ -68,7 +68,7 @@ def pod_findings(subject: Subject, judged: JudgedParts | None = None) -> Finding
     findings = findings_of_faults(
         left,
         lambda _: denies,
-        lambda: () if subject.old is None else _judged(review, place, subject.old, judged)[0],
+        lambda: _judged(review, place, subject.old, judged)[0],
         review.budget,
     )
     findings.warnings += [Warn(field, cut_end(text, LINE), WARNED) for field, text in warnings]
@@ -85,7 +85,7 @@ def _remembered(review: ObjectReview, place: Place, obj: dict[str, Any], judged:
         key = (json_of(review.prepared.policy.pod_owner, written),)
     else:
         key = _OF_OBJECT
-    if RIGHT.verdict(key, review.view, place, judged) is not None:
+    if RIGHT.verdict(key, review.view, place, judged):
         return [], []
     faults, warnings = _judged(review, place, obj, judged)
     if not faults and not warnings:
@@ -93,7 +93,7 @@ def _remembered(review: ObjectReview, place: Place, obj: dict[str, Any], judged:
     return faults, warnings
 
 
-def _judged(review: ObjectReview, place: Place, obj: dict[str, Any], judged: JudgedParts | None) -> _Said:
+def _judged(review: ObjectReview, place: Place, obj: dict[str, Any] | None, judged: JudgedParts | None) -> _Said:
     """What Kubernetes refuses, and what it warns of. After :data:`MAX_FINDINGS` it is not asked further."""
     faults: list[PodFault] = []
     warnings: list[tuple[str, str]] = []
@@ -107,7 +107,7 @@ def _judged(review: ObjectReview, place: Place, obj: dict[str, Any], judged: Jud
     return faults, warnings
 
 
-def _left(place: Place, obj: dict[str, Any], judged: JudgedParts | None) -> Iterator[Spot]:
+def _left(place: Place, obj: dict[str, Any] | None, judged: JudgedParts | None) -> Iterator[Spot]:
     """The parts of pods of an object that are not judged otherwise."""
     paths = () if judged is None else judged.paths
     for spot in spots(place, obj):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from webhook.ground.budget import Budget
-from webhook.ground.fieldpath import ROOT, FieldPath
 from webhook.kubernetes import Fault, Spot, advised_warning, validate, warned
 from webhook.schema import FieldError
 
@@ -47,22 +46,16 @@ class KubernetesJudge(NamedTuple):
     budget: Budget
 
     def errors_of_part(self, spot: Spot) -> list[FieldError]:
-        place = spot.place
-        return self.errors(place.kind, spot.value, spot.path, part=not place.whole, runners=place.runners)
-
-    def warnings_of_part(self, spot: Spot) -> list[tuple[str, str]]:
-        return self.warnings(spot.place.kind, spot.value, spot.path, part=not spot.place.whole)
-
-    def warnings(self, kind: str, value: Any, path: FieldPath = ROOT, *, part: bool = False) -> list[tuple[str, str]]:
-        """The warnings of a value, each with its field."""
-        sentences = warned(kind, value, path, part=part, budget=self.budget)
-        return [(field, advised_warning(field, sentence)) for field, sentence in sentences]
-
-    def errors(
-        self, kind: str, value: Any, path: FieldPath = ROOT, *, part: bool = False, runners: tuple[str, ...] = ()
-    ) -> list[FieldError]:
         """The errors of a value. Its warnings take fewer steps, and the same number is spent for them here."""
         owner, budget, before = self.owner, self.budget, self.budget.left
-        errors = validate(kind, value, path, part=part, templates=True, owner=owner, runners=runners, budget=budget)
-        budget.spend(before - budget.left, path)
+        kind, part, runners = spot.place.kind, not spot.place.whole, spot.place.runners
+        errors = validate(
+            kind, spot.value, spot.path, part=part, templates=True, owner=owner, runners=runners, budget=budget
+        )
+        budget.spend(before - budget.left, spot.path)
         return errors
+
+    def warnings_of_part(self, spot: Spot) -> list[tuple[str, str]]:
+        """The warnings of a value, each with its field."""
+        sentences = warned(spot.place.kind, spot.value, spot.path, part=not spot.place.whole, budget=self.budget)
+        return [(field, advised_warning(field, sentence)) for field, sentence in sentences]
