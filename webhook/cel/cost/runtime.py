@@ -143,8 +143,8 @@ _BY_FUNCTION: Final[dict[str, Cost]] = {
 
 _BY_KUBERNETES_OVERLOAD: Final[dict[str, Cost]] = {
     "cidr_ip": lambda _args, _result: 1,
-    "cidr_first_twice_ip": _first_twice,
-    "cidr_first_twice_string": lambda args, result: _first_twice(args, result) + _traversal(size_of(args[1])),
+    "cidr_contains_ip_ip": _first_twice,
+    "cidr_contains_ip_string": lambda args, result: _first_twice(args, result) + _traversal(size_of(args[1])),
     "cidr_contains_cidr": _contains_cidr,
     "cidr_contains_cidr_string": lambda args, result: _contains_cidr(args, result) + _traversal(size_of(args[1])),
 }
