@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,10 +14,13 @@ from tests.laws import examples
 from tests.shared import shared
 from webhook.ground.budget import STEPS, Budget, SpentError
 from webhook.ground.fieldpath import ROOT, FieldPath
-from webhook.kubernetes import advised_warning, template_warnings, validate, warned
+from webhook.kubernetes import advised_warning, template_warnings, validate, values, warned
+from webhook.kubernetes.formats import FORMATS
 from webhook.kubernetes.judge import DATA
 
 TABLES = ("hand", "generated", "upstream", "jobs", "parts")
+EDGES = Path(__file__).with_name("edges.json")
+"""Small pods at the edges of rules, and what Kubernetes' own code answers: the limit, and one more; each part alone."""
 MAIN = {"name": "main", "image": "a"}
 AT = ROOT.child("a").index(0)
 SPEC = ROOT.child("spec")
@@ -28,6 +32,12 @@ def test_every_row_is_answered_as_kubernetes_answers_it(name):
     outcomes = run_file(shared("corpora", "pods", f"{name}.json"), load_ops(), load_skips())
     assert [o.message for o in outcomes if o.state in ("failed", "missing")] == []
     assert sum(o.state == "skipped" for o in outcomes) <= len(outcomes) // 20
+
+
+def test_at_the_edge_of_each_rule_a_pod_is_answered_as_kubernetes_answers_it():
+    outcomes = run_file(EDGES, load_ops(), load_skips())
+    assert len(outcomes) > 100
+    assert [f"{o.id}: {o.message}" for o in outcomes if o.state != "passed"] == []
 
 
 def _texts(kind, value, **options):
@@ -514,3 +524,292 @@ def test_a_warning_has_a_remedy_where_there_is_one():
 def test_the_name_of_a_sysctl_has_a_length(length, is_right):
     spec = {"containers": [MAIN], "securityContext": {"sysctls": [{"name": "a" * length, "value": "1"}]}}
     assert (not validate("PodSpec", spec)) is is_right
+
+
+NO_TEXT, NO_LIST, NO_OBJECT = (1, True, [], {"a": "b"}), (1, "x", {"a": "b"}), (1, "x", ["x"])
+OTHERS = {"enum": NO_TEXT, "is": NO_OBJECT, "each": (*NO_LIST, ["x", 1]), "formats": (*NO_LIST, [{}, True, None])}
+OTHERS |= {"labels": (*NO_OBJECT, {"a": 1}, {"a": None})}
+
+
+@pytest.mark.parametrize("kind", sorted(DATA["types"]))
+def test_a_value_of_another_type_is_left_to_the_schema(kind):
+    least = told(kind, {})
+    for name, spec in DATA["types"][kind].items():
+        for sort, others in {**OTHERS, "format": ("x", True, []) if _is_number(spec) else NO_TEXT}.items():
+            for value in others if sort in spec else ():
+                assert told(kind, {name: value}) <= least, (name, value)
+
+
+def told(kind, value):
+    return {(error.field, error.detail) for error in validate(kind, value)}
+
+
+def _is_number(spec):
+    return "format" in spec and FORMATS[spec["format"]][0] is int
+
+
+@pytest.mark.parametrize(
+    ("read", "answers"),
+    [
+        (values.number, [(1, 1), (1.0, 1), (-2.0, -2), (1.5, None), (True, None), ("1", None), (None, None)]),
+        (values.flag, [(True, True), (False, False), (1, None), ("true", None)]),
+        (values.text, [("a", "a"), ("", ""), (1, ""), (None, ""), (["a"], "")]),
+        (values.field, [({"b": 1}, {"b": 1}), ({}, {}), (None, None), ([], None), ("a", None)]),
+        (values.texts, [(["a", None, 1], ["a", "", ""]), ([], []), ("a", []), ({"b": 1}, [])]),
+        (values.structs, [([{"b": 1}, None, 1, {}], [(0, {"b": 1}), (1, {}), (3, {})]), ("a", ()), ({"b": 1}, ())]),
+    ],
+)
+def test_a_member_is_read_as_go_decodes_it_and_one_of_another_type_is_absent(read, answers):
+    assert [read({"a": value}, "a") for value, _ in answers] == [wanted for _, wanted in answers]
+    assert read({}, "a") == read({"a": 1 if read is values.text else "x"}, "a")
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        (1, "1"),
+        (1.0, "1"),
+        (0.0, "0"),
+        (0.5, "500m"),
+        (" 1 ", "1"),
+        ("1.0001", "1001m"),
+        *((other, "None") for other in (True, False, None, [], {}, "x", "")),
+    ],
+)
+def test_an_amount_is_a_text_or_a_number(value, read):
+    assert str(values.quantity(value)) == read
+    assert [str(amount) for amount in values.quantities({"limits": {"a": value}}, "limits").values()] == (
+        ["0"] if value is None else [read] if read != "None" else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "fields"),
+    [
+        (
+            "PodSecurityContext",
+            {"supplementalGroups": [1.0, -1.0], "runAsUser": -1.0},
+            ["supplementalGroups[1]", "runAsUser"],
+        ),
+        ("Probe", {"tcpSocket": {"port": 0.0}}, ["tcpSocket.port"]),
+        ("Probe", {"tcpSocket": {"port": 80.0}, "periodSeconds": -1.0}, ["periodSeconds"]),
+        ("Probe", {"tcpSocket": {"port": 80.5}}, []),
+        ("Labels", {"a b": "c d"}, ["", ""]),
+        ("Annotations", {"a b": "c d"}, [""]),
+        ("VolumeMounts", [{"name": "v", "mountPath": "/a", "subPath": "/a"}], ["[0].name", "subPath"]),
+        ("VolumeMounts", {"name": "v"}, []),
+        ("VolumeDevices", [{"name": "v", "devicePath": "/a/../b"}], ["[0].name", "[0].devicePath"]),
+        ("Ports", [{"containerPort": 0}, {"containerPort": 80, "hostPort": -1}], ["[0].containerPort", "[1].hostPort"]),
+        ("Ports", "x", []),
+        ("PodSpec", [], []),
+        ("InitContainer", {**MAIN, "livenessProbe": {"exec": {"command": ["a"]}}}, ["livenessProbe"]),
+        ("InitContainer", {**MAIN, "livenessProbe": {"stopSignal": "a"}}, ["livenessProbe"]),
+        ("InitContainer", {**MAIN, "lifecycle": {"stopSignal": "a"}}, []),
+        ("Volume", {"name": "A_", "nfs": "x"}, ["name"]),
+        ("Volume", {"name": "a", "nfs": "x", "emptyDir": {}, "iscsi": 1}, []),
+        ("PodTemplateSpec", {}, ["spec.containers"]),
+        ("PodTemplateSpec", {"spec": None, "metadata": 1}, ["spec.containers"]),
+        ("Container", {**MAIN, "restartPolicy": 1}, []),
+    ],
+)
+def test_each_type_is_judged_by_itself(kind, value, fields):
+    assert sorted(error.field for error in validate(kind, value)) == sorted(fields)
+
+
+SAME_HOST_PORT = [{**MAIN, "ports": [{"containerPort": 80, "hostPort": 80}]}] * 2
+SPREAD = {"maxSkew": 1, "topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "of_part", "of_whole"),
+    [
+        ("Container", {**MAIN, "ports": [{}]}, [], ["ports[0].containerPort"]),
+        (
+            "Container",
+            {**MAIN, "ports": [{"containerPort": 0}]},
+            ["ports[0].containerPort"],
+            ["ports[0].containerPort"],
+        ),
+        ("PodSpec", {"containers": SAME_HOST_PORT}, [], ["containers[1].name", "containers[1].ports[0].hostPort"]),
+        (
+            "PodSpec",
+            {"topologySpreadConstraints": [SPREAD] * 2, "containers": [MAIN]},
+            [],
+            ["topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}"],
+        ),
+        ("Volume", {"name": "v", "fc": {"targetWWNs": ["a"]}}, [], ["fc.lun"]),
+        (
+            "Volume",
+            {"name": "v", "azureDisk": {"diskName": "a", "diskURI": "x"}},
+            ["azureDisk.diskURI"],
+            ["azureDisk.diskURI"],
+        ),
+        ("Volume", {"name": "v", "azureDisk": {"diskName": "a"}}, [], ["azureDisk.diskURI"] * 2),
+        ("PodSpec", {}, [], ["containers"]),
+        ("PodSpec", {"other": 1}, [], ["containers"]),
+        ("PodSpec", {"containers": []}, [], ["containers"]),
+        ("PodSpec", {"hostname": "A_"}, ["hostname"], ["containers", "hostname"]),
+        (
+            "PodSpec",
+            {"securityContext": {"windowsOptions": {"hostProcess": True}}, "containers": [MAIN]},
+            [],
+            ["hostNetwork"],
+        ),
+        (
+            "PodSpec",
+            {"containers": [{**MAIN, "volumeMounts": [{"name": "v", "mountPath": "/a"}]}]},
+            [],
+            ["containers[0].volumeMounts[0].name"],
+        ),
+        (
+            "PodSpec",
+            {"resources": {"requests": {"cpu": 1}}, "containers": [{**MAIN, "resources": {"requests": {"cpu": 2}}}]},
+            [],
+            ["resources.requests[cpu]"],
+        ),
+        (
+            "PodSpec",
+            {"activeDeadlineSeconds": 5, "containers": [MAIN]},
+            ["activeDeadlineSeconds"],
+            ["activeDeadlineSeconds"],
+        ),
+        ("PodResourceClaim", {"name": "a"}, [], [""]),
+        ("PodResourceClaim", {"resourceClaimName": "a", "resourceClaimTemplateName": "b"}, [""], [""]),
+    ],
+)
+def test_what_another_part_may_heal_is_only_said_of_the_whole(kind, value, of_part, of_whole):
+    assert sorted(error.field for error in validate(kind, value, part=True)) == sorted(of_part)
+    assert sorted(error.field for error in validate(kind, value)) == sorted(of_whole)
+
+
+RUNNERS = ("leader", "worker")
+
+
+@pytest.mark.parametrize(
+    ("spec", "fields"),
+    [
+        ({}, []),
+        ({"leader": MAIN, "worker": None}, []),
+        ({"leader": {**MAIN, "imagePullPolicy": "Odd"}}, ["leader.imagePullPolicy"]),
+        ({"worker": {**MAIN, "livenessProbe": {}}}, ["worker.livenessProbe"]),
+        (
+            {"hostUsers": False, "worker": {**MAIN, "volumeDevices": [{"name": "v", "devicePath": "/a"}]}},
+            ["worker.volumeDevices", "worker.volumeDevices[0].name"],
+        ),
+        (
+            {"os": {"name": "windows"}, "leader": {**MAIN, "securityContext": {"runAsUser": 1}}},
+            ["leader.securityContext.runAsUser"],
+        ),
+        (
+            {"os": {"name": "linux"}, "leader": {**MAIN, "securityContext": {"windowsOptions": {}}}},
+            ["leader.securityContext.windowsOptions"],
+        ),
+    ],
+)
+def test_a_container_beside_the_list_is_judged_as_one_of_it(spec, fields):
+    whole = {"containers": [MAIN], **spec}
+    assert sorted(error.field for error in validate("PodSpec", whole, runners=RUNNERS)) == sorted(fields)
+    assert validate("PodSpec", {"leader": {**MAIN, "image": 1}}, part=True) == []
+
+
+def test_an_error_names_the_owner_and_a_pod_by_itself_may_have_ephemeral_containers():
+    (error,) = validate("PodSpec", {"containers": [MAIN], "activeDeadlineSeconds": 5}, owner="DaemonSet")
+    assert error.detail == "activeDeadlineSeconds in DaemonSet is not Supported"
+    spec = {
+        "containers": [MAIN],
+        "ephemeralContainers": [{**MAIN, "name": "a", "ports": []}, {**MAIN, "lifecycle": {}}],
+    }
+    fields = [error.field for error in validate("PodSpec", spec, owner="pod")]
+    assert fields == ["ephemeralContainers[0].ports", "ephemeralContainers[1].name"]
+    assert [error.field for error in validate("PodSpec", spec)] == [*fields, "ephemeralContainers"]
+
+
+@pytest.mark.parametrize(("host", "inside", "is_right"), [(1, None, False), (1, 1, True), (2, 1, False), (0, 1, True)])
+def test_a_port_of_the_host_is_the_port_of_the_container_where_they_share_the_network(host, inside, is_right):
+    ports = [{"hostPort": host, "containerPort": inside}]
+    spec = {"hostNetwork": True, "containers": [{**MAIN, "ports": ports}]}
+    details = [error.detail for error in validate("PodSpec", spec, part=True)]
+    assert details == ([] if is_right else ["must match `containerPort` when `hostNetwork` is true"])
+
+
+def test_texts_of_surrogates_are_measured_too():
+    odd = "\ud800"
+    for kind, value in (
+        ("KeySelector", {"name": "a", "key": odd}),
+        ("PodDNSConfig", {"searches": [odd]}),
+        ("SecurityContext", {"windowsOptions": {"gmsaCredentialSpec": odd, "runAsUserName": f"{odd}\\{odd}"}}),
+        ("SecurityContext", {"appArmorProfile": {"type": "Localhost", "localhostProfile": odd}}),
+        ("Ports", [{"containerPort": 80, "name": odd}]),
+        ("Volume", {"name": "a", "csi": {"driver": odd}}),
+        ("PodSpec", {"containers": [MAIN], "hostnameOverride": odd, "securityContext": {"sysctls": [{"name": odd}]}}),
+    ):
+        validate(kind, value)
+
+
+@pytest.mark.parametrize(
+    ("context", "size", "is_right"),
+    [
+        ({"windowsOptions": {"gmsaCredentialSpec": "a"}}, 64 * 1024, True),
+        ({"windowsOptions": {"gmsaCredentialSpec": "a"}}, 64 * 1024 + 1, False),
+        ({"appArmorProfile": {"type": "Localhost", "localhostProfile": "a"}}, 4095, True),
+        ({"appArmorProfile": {"type": "Localhost", "localhostProfile": "a"}}, 4096, False),
+    ],
+)
+def test_a_profile_has_a_length(context, size, is_right):
+    ((key, profile),) = context.items()
+    long = {name: item * size if item == "a" else item for name, item in profile.items()}
+    assert (not validate("SecurityContext", {key: long})) is is_right
+
+
+def test_a_sum_that_cannot_be_printed_is_not_compared():
+    huge = {"name": "a", "image": "b", "resources": {"requests": {"cpu": "9" * 90}}}
+    small = {"name": "c", "image": "b", "resources": {"requests": {"cpu": "1"}}}
+    validate("PodSpec", {"resources": {"requests": {"cpu": "1"}}, "containers": [huge, small, huge]})
+
+
+@pytest.mark.parametrize("note", ["[" * 100_000, "[" + "1" * 5_000 + "]", "[1, {", "[1}", '"'])
+def test_tolerations_in_an_annotation_that_are_no_list_of_objects(note):
+    meta = {"annotations": {"scheduler.alpha.kubernetes.io/tolerations": note}}
+    fields = [error.field for error in validate("PodTemplateSpec", {"metadata": meta, "spec": {"containers": [MAIN]}})]
+    assert fields == (["annotations"] if note == "[1, {" else [])
+
+
+def test_a_value_that_is_filled_in_later_is_unknown_and_only_then():
+    value = {"hostname": "{{ a }}", "subdomain": "A_", "containers": [MAIN]}
+    assert [error.field for error in validate("PodSpec", value, templates=True)] == ["subdomain"]
+    assert [error.field for error in validate("PodSpec", value)] == ["hostname", "subdomain"]
+    claim = {"name": "{{ a }}", "resourceClaimName": "b", "resourceClaimTemplateName": "c"}
+    assert len(validate("PodResourceClaim", claim, templates=True)) == 1  # of the object, not of a text
+
+
+@pytest.mark.parametrize("length", [199, 200, 201, 300])
+def test_what_is_quoted_is_cut_at_two_hundred_characters(length):
+    (text,) = [text for _, text in warned("PodSpec", {"imagePullSecrets": [{"name": "a" * length}] * 2})]
+    assert text == f'duplicate name "{"a" * length if length <= 200 else "a" * 199 + "…"}"'
+
+
+@pytest.mark.parametrize(("count", "more"), [(19, ""), (20, ""), (21, " and 1 more")])
+def test_up_to_twenty_names_are_listed(count, more):
+    claims = [{"name": f"c{n:03}", "resourceClaimName": "x"} for n in range(count)]
+    main = MAIN | {"resources": {"claims": [{"name": "x"}]}}
+    (error,) = validate("PodSpec", {"containers": [main], "resourceClaims": claims})
+    assert error.detail.partition(": ")[2] == ", ".join(f"c{n:03}" for n in range(min(count, 20))) + more
+
+
+def test_a_warning_is_of_a_type_and_its_number_is_bounded():
+    container = {"env": [{"name": "A"}] * 2}
+    for kind in ("Container", "InitContainer"):
+        assert warned(kind, container, part=True) == []
+        assert [field for field, _ in warned(kind, container)] == ["env[1]"]
+    assert len(warned("Container", {"env": [{"name": "A"}] * 1_500})) == 1_000
+    for kind, value in (("Labels", {"beta.kubernetes.io/os": "a"}), ("PodSpec", []), ("Container", {"env": None})):
+        assert warned(kind, value) == []
+    assert warned("Container", {"env": [{}, {"value": "x"}, 1, None]})[0][0] == "env[1]"
+
+
+def test_a_note_without_the_word_for_a_local_profile_stands_for_none():
+    profile = {"type": "Localhost", "localhostProfile": "p"}
+    spec = {"securityContext": {"appArmorProfile": profile}, "containers": [{"name": "a"}]}
+    for note, is_told in (("p", True), ("localhost/p", False)):
+        template = {"metadata": {"annotations": {ARMOR: note}}, "spec": spec}
+        assert bool([*template_warnings(template, ROOT)]) is is_told
