@@ -174,3 +174,10 @@ def test_an_object_spends_its_budget() -> None:
     obj["spec"]["ports"] = [{"port": 80}] * 5_000
     with pytest.raises(SpentError):
         object_errors(completed(obj), budget=Budget(limit=1_000))
+
+
+def test_a_finalizer_of_a_built_in_kind_is_one_of_kubernetes_or_has_a_domain() -> None:
+    obj = an_object("v1 ConfigMap")
+    obj["metadata"]["finalizers"] = ["foregroundDeletion", "kubernetes", "orphan", "a.b/c", "other", "a.b"]
+    errors = [error for error in object_errors(completed(obj)) if "fully qualified" in error.detail]
+    assert [error.field for error in errors] == ["metadata.finalizers[4]", "metadata.finalizers[5]"]

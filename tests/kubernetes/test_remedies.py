@@ -15,9 +15,9 @@ import pytest
 from tests.policies.test_messages import REMEDY
 from tests.shared import shared
 from webhook.children import builtin_errors, decode_builtin
-from webhook.ground.budget import Budget
+from webhook.ground.budget import STEPS, Budget
 from webhook.ground.fieldpath import field_keys
-from webhook.kubernetes import LINE, faults_of, shortened, validate
+from webhook.kubernetes import LINE, advised_warning, faults_of, shortened, validate
 from webhook.library.apiserver import kind_of
 from webhook.schema import OMIT, FieldError
 
@@ -178,3 +178,79 @@ def test_advice_that_a_program_follows_ends_the_fault_and_makes_no_other(folder:
     assert len(advice) > 20
     assert advice.total() > 200
     assert wrong == [], "\n".join(wrong[:20])
+
+
+LONG = "x" * 200
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (1, "Invalid value: 1: odd"),
+        (None, "Invalid value: null: odd"),
+        (True, "Invalid value: true: odd"),
+        ("a", 'Invalid value: "a": odd'),
+        ("x" * 60, f'Invalid value: "{"x" * 60}": odd'),
+        ("x" * 61, f'Invalid value: "{"x" * 59}…": odd'),
+        ({"a": "b"}, 'Invalid value: {"a":"b"}: odd'),
+        ({"a": "x" * 52}, f'Invalid value: {{"a":"{"x" * 52}"}}: odd'),
+        ({"a": "x" * 53}, "Invalid value: odd"),
+        ([1], "Invalid value: odd"),
+    ],
+)
+def test_a_line_has_the_value_if_it_is_short(value: Any, shown: str) -> None:
+    (fault,) = faults_of([FieldError("FieldValueInvalid", "a", "odd", value)], Budget())
+    assert fault.text == f"{shown}; use another value"
+    is_whole = isinstance(value, str | int | None) and len(str(value)) <= 60
+    assert fault.bodies == ("" if is_whole else fault.error.body())
+
+
+@pytest.mark.parametrize("length", [119, 120, 121, 200])
+def test_what_is_wrong_is_cut_after_a_hundred_and_twenty_characters(length: int) -> None:
+    error = FieldError("FieldValueInvalid", "a", "x" * length, 1)
+    words = "x" * length if length <= 120 else "x" * 119 + "…"
+    assert faults_of([error], Budget())[0].text == f"Invalid value: 1: {words}; use another value"
+    assert advised_warning("a", "x" * length) == words
+
+
+def test_of_two_lists_of_supported_values_the_shorter_one_counts_and_each_remedy_is_said_once() -> None:
+    texts = ('supported values: "a", "b", "c"', 'supported values: "a"')
+    for details in (texts, texts[::-1]):
+        (fault,) = faults_of([FieldError("FieldValueNotSupported", "a", text, "x") for text in details], Budget())
+        assert fault.text == 'Unsupported value: "x": supported values: "a"'
+    (fault,) = faults_of([FieldError("FieldValueInvalid", "a", text, "x") for text in ("odd", "odd", "bad")], Budget())
+    assert fault.text == 'Invalid value: "x": odd, bad; use another value'
+
+
+def test_values_of_one_field_are_faults_of_their_own_also_if_python_calls_them_equal() -> None:
+    values: list[Any] = [1, True, "1", "2", None, {"a": 1}, 1]
+    faults = faults_of([FieldError("FieldValueInvalid", "a", "odd", value) for value in values], Budget())
+    assert [fault.error.bad_value for fault in faults] == [1, True, "1", "2", None, {"a": 1}]
+    errors = [FieldError(sort, "a", "odd", 1) for sort in ("FieldValueInvalid", "FieldValueForbidden")]
+    assert len(faults_of(errors, Budget())) == 2
+    assert faults_of([], Budget()) == []
+
+
+def test_each_error_has_thirty_two_steps() -> None:
+    budget = Budget()
+    faults_of([FieldError("FieldValueInvalid", "a", text, 1) for text in ("odd", "bad")], budget)
+    assert STEPS - budget.left == 64
+
+
+@pytest.mark.parametrize(
+    ("field", "name"), [("", "it"), ("spec.a", "a"), ("spec.a[0]", "a"), ("[0]", "it"), (f"a.{LONG}", "x" * 59 + "…")]
+)
+def test_a_remedy_names_the_last_name_of_the_path(field: str, name: str) -> None:
+    (fault,) = faults_of([FieldError("FieldValueRequired", field, "", "")], Budget())
+    assert fault.text == f"Required value; set {name}"
+
+
+def test_a_definition_has_the_words_of_a_row_where_there_is_one() -> None:
+    detail = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-'"
+    for before in ("", "spec.a in body "):
+        text = shortened(FieldError("FieldValueInvalid", "spec.a", before + detail, "A_"))
+        assert text.startswith('Invalid value: "A_": not an RFC 1123 label; use lower-case letters, digits and "-"')
+    long = FieldError("FieldValueInvalid", "spec.a", "spec.a in body " + LONG, "x" * 60)
+    assert shortened(long) == f'Invalid value: "{"x" * 60}": {"x" * 119}…'
+    fits = FieldError("FieldValueInvalid", "a", "x" * (LINE - len('Invalid value: "v": ')), "v")
+    assert (len(shortened(fits)), shortened(fits)) == (LINE, fits.body())
