@@ -188,3 +188,29 @@ def test_what_a_policy_says_of_a_node_it_does_not_say_of_an_equal_one() -> None:
     found = pod_places(definition.versions["v1"].schema.root, {("spec", "one", "inner"): ("Labels", False)})
     assert found is not None
     assert [*lines(found)] == ["spec.one.env[*] EnvVar", "spec.one.inner Labels", "spec.other.env[*] EnvVar"]
+
+
+def test_a_part_of_a_pod_is_taken_whole_and_a_map_or_list_of_them_too() -> None:
+    affinity = {"type": "object", "properties": with_names("Affinity", 3)}
+    variable = {"type": "object", "properties": with_names("EnvVar", 3)}
+    by_name = {"type": "object", "additionalProperties": variable}
+    place = place_of({"type": "object", "properties": {"affinity": affinity, "by": by_name}})
+    assert place is not None
+    assert [*lines(place)] == ["spec.part.affinity Affinity", "spec.part.by[*] EnvVar"]
+    value = {"spec": {"part": {"affinity": {"x": 1}, "by": {"a": {"name": "b"}}}}}
+    assert parts(place, {**value, "other": 1}) == value
+    assert [str(spot.path) for spot in spots(place, value)] == ["spec.part.affinity", "spec.part.by.a"]
+    assert parts(place, {"spec": {"part": {"affinity": 1, "by": None}}}) is None
+    assert [spot.value for spot in spots(place, {"spec": {"part": {"affinity": 1, "by": [1]}}})] == [1, 1]
+    assert [*spots(place, {"spec": [1]})] == []
+
+
+def test_what_looks_nearly_like_a_type_is_of_none() -> None:
+    small = {"type": "object", "properties": {"a": TEXT}}
+    assert type_of({"metadata": {"type": "object"}, "spec": small}) == ""
+    for name in ("limits", "requests"):
+        assert type_of({"limits": AMOUNTS, "requests": AMOUNTS, name: small}) == ""
+        assert (
+            type_of({"limits": AMOUNTS, "requests": AMOUNTS, name: {"type": "object", "additionalProperties": TEXT}})
+            == ""
+        )

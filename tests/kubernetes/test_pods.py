@@ -674,6 +674,12 @@ SPREAD = {"maxSkew": 1, "topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"
             ["activeDeadlineSeconds"],
         ),
         ("PodResourceClaim", {"name": "a"}, [], [""]),
+        (
+            "PodSpec",
+            {"containers": [MAIN], "ephemeralContainers": [{**MAIN, "targetContainerName": "other"}]},
+            ["ephemeralContainers"],
+            ["ephemeralContainers", "ephemeralContainers[0].name", "ephemeralContainers[0].targetContainerName"],
+        ),
         ("PodResourceClaim", {"resourceClaimName": "a", "resourceClaimTemplateName": "b"}, [""], [""]),
     ],
 )
@@ -813,3 +819,50 @@ def test_a_note_without_the_word_for_a_local_profile_stands_for_none():
     for note, is_told in (("p", True), ("localhost/p", False)):
         template = {"metadata": {"annotations": {ARMOR: note}}, "spec": spec}
         assert bool([*template_warnings(template, ROOT)]) is is_told
+
+
+CONFLICTS = [
+    {"ports": [{"containerPort": 80}, {"containerPort": 80}]},
+    {"ports": [{"containerPort": 80, "hostIP": "1.1.1.1"}]},
+    {"ports": [{"containerPort": 80, "name": "a"}, {"containerPort": 81, "name": "a"}]},
+    {"ports": [{"containerPort": 80}] * 30},
+    {"env": [{"name": "A"}] * 2},
+]
+
+
+@pytest.mark.parametrize("container", CONFLICTS)
+def test_what_hides_another_thing_is_not_certain_in_a_part(container):
+    template = {"spec": {"containers": [container]}}
+    assert warned("PodTemplateSpec", template) != []
+    assert warned("PodTemplateSpec", template, part=True) == []
+
+
+def test_ports_without_a_name_or_a_number_do_not_share_one():
+    ports = [{"containerPort": 80}, {"containerPort": 81}, {"containerPort": 82, "name": ""}, {"containerPort": 1}, {}]
+    assert warned("PodSpec", {"containers": [{"ports": ports}]}) == []
+    (warning,) = warned("PodSpec", {"containers": [{"ports": [{"name": "a", "hostIP": "1.1.1.1"}]}]})
+    assert warning[1].endswith("{Name:a HostPort:0 ContainerPort:0 Protocol:TCP HostIP:1.1.1.1}")
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high", "text"),
+    [
+        ("id", 0, 2**31 - 1, "must be between 0 and 2147483647, inclusive"),
+        ("port", 1, 65535, "must be between 1 and 65535, inclusive"),
+        ("lun", 0, 255, "must be between 0 and 255, inclusive"),
+        ("deadline", 1, 2**31 - 1, "must be between 1 and 2147483647, inclusive"),
+        ("mode", 0, 511, "must be a number between 0 and 0777 (octal), both inclusive"),
+        ("partition", 0, 255, "must be between 1 and 255, inclusive"),
+        ("weight", 1, 100, "must be in the range 1-100"),
+        ("natural", 0, None, "must be greater than or equal to 0"),
+        ("positive", 1, None, "must be greater than zero"),
+        ("aboveZero", 1, None, "must be greater than 0"),
+        ("one", 0, 1, "must be 1"),
+    ],
+)
+def test_a_number_has_a_range(name, low, high, text):
+    kind, problems_of = FORMATS[name]
+    assert kind is int
+    assert problems_of(low) == problems_of(2**63 if high is None else high) == []
+    assert problems_of(low - 1) == [text]
+    assert high is None or problems_of(high + 1) == [text]
