@@ -866,3 +866,29 @@ def test_a_number_has_a_range(name, low, high, text):
     assert problems_of(low) == problems_of(2**63 if high is None else high) == []
     assert problems_of(low - 1) == [text]
     assert high is None or problems_of(high + 1) == [text]
+
+
+def test_a_name_that_is_filled_in_later_hides_no_other_fault():
+    spec = {
+        "containers": [{**MAIN, "resources": {"claims": [{"name": "x"}]}}],
+        "resourceClaims": [{"name": "{{ a }}", "resourceClaimName": "b"}],
+    }
+    assert [error.field for error in validate("PodSpec", spec, templates=True)] == ["containers[0].resources.claims[0]"]
+
+
+def test_the_root_of_a_volume_hides_no_file_and_a_source_without_files_is_looked_past():
+    items = [{"key": "k", "path": path} for path in ("x", "/", "x")]
+    (warning,) = warned("Volume", {"name": "v", "configMap": {"name": "c", "items": items}})
+    assert warning[1].endswith('overlapping paths: "x" with "x"')
+    token = {"serviceAccountToken": {"path": "a"}}
+    volume = {"name": "v", "projected": {"sources": [{"configMap": {"name": "c"}, **token}, token]}}
+    (warning,) = warned("Volume", volume)
+    assert warning[1].endswith('overlapping paths: "a" (ServiceAccountToken) with "a" (ServiceAccountToken)')
+
+
+def test_what_kubernetes_does_not_read_is_not_judged():
+    wrong = {"allowPrivilegeEscalation": False, "privileged": True}
+    assert _texts("SecurityContext", {**wrong, "other": {}}) == _texts("SecurityContext", wrong)
+    spread = {**SPREAD, "mismatchLabelKeys": ["a"]}
+    assert validate("TopologySpreadConstraint", spread) == []
+    assert validate("PodSpec", {"hostname": "a"}, part=True, owner="job") == []

@@ -17,7 +17,7 @@ from tests.shared import shared
 from webhook.children import builtin_errors, decode_builtin
 from webhook.ground.budget import STEPS, Budget
 from webhook.ground.fieldpath import field_keys
-from webhook.kubernetes import LINE, advised_warning, faults_of, shortened, validate
+from webhook.kubernetes import LINE, advised_warning, faults_of, remedies, shortened, validate
 from webhook.library.apiserver import kind_of
 from webhook.schema import OMIT, FieldError
 
@@ -254,3 +254,28 @@ def test_a_definition_has_the_words_of_a_row_where_there_is_one() -> None:
     assert shortened(long) == f'Invalid value: "{"x" * 60}": {"x" * 119}…'
     fits = FieldError("FieldValueInvalid", "a", "x" * (LINE - len('Invalid value: "v": ')), "v")
     assert (len(shortened(fits)), shortened(fits)) == (LINE, fits.body())
+
+
+def test_equal_values_are_one_whether_or_not_they_are_one_object() -> None:
+    for values in (("ab" * 40, "".join(["ab"] * 40)), (10**9, int("1000000000"))):
+        errors = [FieldError("FieldValueInvalid", "a", text, value) for text, value in zip("xy", values, strict=True)]
+        assert len(faults_of(errors, Budget())) == 1
+
+
+@pytest.mark.parametrize(
+    ("detail", "words"),
+    [
+        ("requires indexed completion mode", "requires indexed completion mode; set completionMode: Indexed"),
+        ("when completion mode is Indexed", "when completion mode is Indexed; set completionMode: Indexed"),
+        ("unexpected end of JSON input", "not the JSON that is expected; write valid JSON"),
+        ("at most one of a and b", "at most one of a and b; keep one, and remove the other"),
+        ("a and b are mutually exclusive", "a and b are mutually exclusive; keep one, and remove the other"),
+        ("may not be in the x", "may not be in the x; use an address outside of these ranges"),
+    ],
+)
+def test_the_rows_are_read_with_their_alternatives(detail: str, words: str) -> None:
+    remedies._rows.cache_clear()  # another test may have read them
+    remedies._advice.cache_clear()
+    first, follows = (FieldError("FieldValueInvalid", "a", text, 1) for text in (detail, "invalid label selector"))
+    faults = faults_of([first, follows], Budget())
+    assert [fault.text for fault in faults] == [f"Invalid value: 1: {words}"]
