@@ -892,3 +892,20 @@ def test_what_kubernetes_does_not_read_is_not_judged():
     spread = {**SPREAD, "mismatchLabelKeys": ["a"]}
     assert validate("TopologySpreadConstraint", spread) == []
     assert validate("PodSpec", {"hostname": "a"}, part=True, owner="job") == []
+
+
+def test_an_old_annotation_is_warned_of_in_a_part_too():
+    for key in DATA["deprecatedAnnotations"]:
+        template = {"metadata": {"annotations": {key: "a"}}}
+        ((field, _),) = warned("PodTemplateSpec", template, part=True)
+        assert field == f"metadata.annotations[{key}]"
+
+
+@pytest.mark.parametrize(
+    "other", ["configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"]
+)
+def test_a_projected_source_is_of_one_type(other):
+    volume = {"name": "v", "projected": {"sources": [{"secret": {"name": "a"}, other: {}}]}}
+    assert "may not specify more than 1 volume type per source" in [
+        error.detail for error in validate("Volume", volume)
+    ]
