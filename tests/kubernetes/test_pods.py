@@ -774,7 +774,7 @@ def test_a_sum_that_cannot_be_printed_is_not_compared():
 
 
 @pytest.mark.parametrize("note", ["[" * 100_000, "[" + "1" * 5_000 + "]", "[1, {", "[1}", '"'])
-def test_tolerations_in_an_annotation_that_are_no_list_of_objects(note):
+def test_of_odd_tolerations_in_an_annotation_only_what_ends_too_early_is_told(note):
     meta = {"annotations": {"scheduler.alpha.kubernetes.io/tolerations": note}}
     fields = [error.field for error in validate("PodTemplateSpec", {"metadata": meta, "spec": {"containers": [MAIN]}})]
     assert fields == (["annotations"] if note == "[1, {" else [])
