@@ -76,6 +76,18 @@ def test_metadata_that_the_api_server_refuses_is_refused_beside_the_other_causes
     assert 'error: spec.source: Invalid value: "integer": spec.source in body must be of type string' in out
 
 
+def test_a_rule_about_the_name_is_asked_about_the_name_that_is_generated(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = {"familyName": "llama3", "source": {"modelHub": {"modelID": "a/b"}}}
+    model = {"apiVersion": "llmaz.io/v1alpha1", "kind": "OpenModel", "spec": spec}
+    said = 'LZ210 error: metadata.name: Invalid value: "a.bxxxxx": must not contain dots'
+    assert said in check(file, capsys, {**model, "metadata": {"generateName": "a.b"}})[1]
+    assert check(file, capsys, {**model, "metadata": {"generateName": "a-b-"}})[0] == 0
+    assert main(["normalise", str(file)]) == 0
+    assert "name" not in yaml.safe_load(capsys.readouterr().out)["metadata"]
+
+
 def test_what_helm_leaves_empty_is_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "m.yaml"
     file.write_text(
