@@ -4,7 +4,7 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from hashlib import blake2b
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -18,7 +18,6 @@ from tests.laws import QUICK
 from webhook import catalog
 from webhook.catalog import KnownKind, folders, releases
 from webhook.catalog.kinds import PolicySource
-from webhook.cel import environment
 from webhook.facts.settings import DEFAULT_SETTINGS, Settings
 from webhook.policy import Policy
 
@@ -69,10 +68,6 @@ def compile_once(known: KnownKind, source: PolicySource, *, on_demand: bool = Fa
 
 
 releases.compiled_source = folders.compiled_source = compile_once
-
-
-# Trees are immutable: each text is parsed once per process, and not again for each release of an operator.
-environment._remembered, environment._SHORT = lru_cache(5_000)(environment._parse), 10_000
 
 
 def pytest_collection_finish() -> None:

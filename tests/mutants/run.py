@@ -40,6 +40,7 @@ PATIENCE: Final = 5
 LEAST: Final = 20.0
 """Seconds."""
 MEMORY: Final = 4 * 2**30
+"""Bytes."""
 DAY: Final = 86400.0
 _TRANSPARENT: Final = frozenset(
     {"property", "cached_property", "classmethod", "staticmethod", "contextlib.contextmanager", "rule", "list_rule"}
@@ -306,7 +307,7 @@ def _start(job: Callable[[], Any], seconds: float) -> Callable[[], Any]:
     if not pid:
         os.close(read_end)
         os.setpgid(0, 0)
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        _bound_memory()
         with _quiet(), contextlib.suppress(BaseException):
             result = pickle.dumps(job())
             with os.fdopen(write_end, "wb") as pipe:
@@ -326,6 +327,14 @@ def _start(job: Callable[[], Any], seconds: float) -> Callable[[], Any]:
         return pickle.loads(received) if received else None
 
     return end
+
+
+def _bound_memory() -> None:
+    """At most :data:`MEMORY` more than the process has: that of a test may be large, and could start no thread else."""
+    held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    limit = held + MEMORY if hard == resource.RLIM_INFINITY else min(hard, held + MEMORY)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
 @contextlib.contextmanager
