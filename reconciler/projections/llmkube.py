@@ -15,6 +15,7 @@ from typing import Any
 from reconciler.guard import trimmed
 from reconciler.projection import Controller, Happening, Observed, Projection
 from reconciler.projections.drift import Drift
+from reconciler.projections.hostpath import refusal
 from reconciler.projections.objects import news
 from reconciler.say.conditions import Condition, find, merged, timestamp
 from webhook.cluster import APIResource
@@ -25,7 +26,6 @@ from webhook.facts.llmkube import (
     SourceKind,
     accelerator_resource,
     cache_key,
-    cleaned,
     resolve_fileset,
 )
 
@@ -220,25 +220,3 @@ def _node_resource(model: dict[str, Any]) -> str:
     """The extended resource that a node must have; "" if none is needed."""
     gpu = _gpu(model)
     return accelerator_resource(_hardware(model).get("accelerator", ""), gpu.get("resourceName", ""))
-
-
-def refusal(source: str, path: str, roots: Sequence[str]) -> str:
-    """Why a local source is not allowed; "" if it is.
-
-    Paths are compared as text, with ``.`` and ``..`` resolved but not symbolic links (LLMKube 0.9.0,
-    GHSA-jw3m-8q7m-f35r). Blank and relative roots are ignored.
-    """
-    if not path.startswith("/"):
-        return f'local model source must be an absolute path: "{source}"'
-    allowed = [cleaned(root.strip()) for root in roots if root.strip().startswith("/")]
-    if not allowed:
-        return (
-            f'local model sources are disabled: no allowed host path roots are configured; refusing source "{source}"'
-        )
-    if any(_inside(cleaned(path), root) for root in allowed):
-        return ""
-    return f'local model source "{source}" is not within any allowed root [{" ".join(allowed)}]'
-
-
-def _inside(path: str, root: str) -> bool:
-    return path == root or path.startswith(root.rstrip("/") + "/")

@@ -194,7 +194,7 @@ def test_an_odd_value_of_python_is_judged_or_is_a_documented_error(gate, odd, wh
     }
     for call in (gate.check, gate.check_all, gate.explain):
         with contextlib.suppress(DocumentError):
-            call(objects.get(where) or {**MODEL, where: odd})
+            call(objects.get(where, {**MODEL, where: odd}))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
+import yaml
+
 from webhook.catalog import Catalog, InForce, Pack, later_releases
 from webhook.policy import DefaultRule, Expression, Policy, ValidationRule
 from webhook.policy.ranges import version
@@ -31,15 +33,7 @@ found about a field of another release says so.
 | API | documented | newest | why |
 |---|---|---|---|
 """
-WHY: Final = {
-    "aim": "no release has the fields of the document, which is of a commit between 0.2.0-rc1 and 0.2.0-rc2: that "
-    "one has AIMModel instead of AIMImage",
-    "llmaz": "the document is that of the newest commit; no release has its fields",
-    "llmd": "the document is of a branch of November 2025; no release has its fields, and 0.0.5 is of that time",
-    "llmkube": "the document is the schema of Model until this release; 0.9.6 has more fields",
-    "ome": "0.1.0 to 0.1.5 publish the same document, and 0.1.3 has more fields. The document has KEDA, which OME's "
-    "own webhook refuses until 0.1.4, so that the rules are those of 0.1.5",
-}
+WHY: Final = Path(__file__).parents[2] / "docs" / "releases.yaml"
 """Why a release is the documented one, by API."""
 TABLE: Final = """
 ## {operator}
@@ -67,7 +61,8 @@ of them:
 def made_page(catalog: Catalog) -> str:
     """The page of all APIs whose operator has known releases."""
     apis = sorted(api for api, pack in catalog.packs.items() if pack.documented)
-    packs = [(catalog.packs[api], WHY.get(api, "")) for api in apis]
+    reasons = yaml.safe_load(WHY.read_text())
+    packs = [(catalog.packs[api], reasons.get(api, "")) for api in apis]
     chosen = (_row(pack.operator, _documented(pack), pack.table.newest, why) for pack, why in packs)
     return (
         HEAD

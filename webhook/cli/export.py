@@ -39,7 +39,7 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument("format", choices=("policies", "static", "crd", "jsonschema"), help="what to print")
     parser.add_argument(
-        "kind", nargs="?", metavar="KIND", help="export only this kind, or resource, such as inferenceservices.ome.io"
+        "kind", nargs="?", metavar="KIND", help="export only this kind, or resource, with or without its group"
     )
     choices.add_packs(parser)
     parser.add_argument(

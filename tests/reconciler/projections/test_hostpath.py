@@ -1,6 +1,6 @@
 import pytest
 
-from reconciler.projections.llmkube import refusal
+from reconciler.projections.hostpath import refusal
 
 
 @pytest.mark.parametrize(
