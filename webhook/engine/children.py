@@ -25,7 +25,7 @@ from webhook.engine.pods.whole import REFUSED
 from webhook.engine.review import ObjectReview, Subject, review_of
 from webhook.engine.seen import RIGHT, Judgements, json_of, nameless
 from webhook.facts.nodes import items, mapping, namespace_of
-from webhook.golang.names import generated_name
+from webhook.golang.names import with_generated_name
 from webhook.ground.budget import Budget
 from webhook.ground.fieldpath import field_keys, field_path
 from webhook.kubernetes import LINE, advised_warning, faults_of
@@ -163,11 +163,7 @@ def _is_empty(subject: Subject) -> bool:
 
 def _with_name(obj: dict[str, Any]) -> dict[str, Any]:
     """An object with the name that the API server would generate, with digits for what is random."""
-    metadata = mapping(obj, "metadata")
-    prefix = metadata.get("generateName")
-    if metadata.get("name") or not isinstance(prefix, str) or not prefix:
-        return obj
-    return {**obj, "metadata": {**metadata, "name": generated_name(prefix, _GENERATED)}}
+    return with_generated_name(obj, _GENERATED)
 
 
 def described(

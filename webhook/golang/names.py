@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 _LONGEST_BASE: Final = 58
 _LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -117,6 +117,17 @@ def label_value(value: str) -> list[str]:
 def generated_name(base: str, suffix: str = "xxxxx") -> str:
     """The name that is generated of ``generateName``; the suffix stands for what is random (names/generate.go)."""
     return base[:_LONGEST_BASE] + suffix
+
+
+def with_generated_name(obj: dict[str, Any], suffix: str = "xxxxx") -> dict[str, Any]:
+    """The object with the name that the API server generates where it has none; itself if it does not ask for one."""
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict) or metadata.get("name"):
+        return obj
+    prefix = metadata.get("generateName")
+    if not isinstance(prefix, str) or not prefix:
+        return obj
+    return {**obj, "metadata": {**metadata, "name": generated_name(prefix, suffix)}}
 
 
 def path_segment(value: str) -> list[str]:

@@ -14,7 +14,7 @@ from webhook.catalog import Catalog, KnownKind
 from webhook.children import Child
 from webhook.cluster import ClusterView
 from webhook.engine import KUBERNETES_CODES, Options
-from webhook.golang.names import generated_name
+from webhook.golang.names import with_generated_name
 from webhook.ground.budget import SpentError
 from webhook.ground.fieldpath import field_path
 from webhook.library.apiserver import (
@@ -259,23 +259,15 @@ def decide(
         causes += builtin_causes(obj, old)
     validation = mutation
     if mutation.allowed:
-        validation = engine.validate(_named(request, obj), loaded, view, options)
+        named = with_generated_name(obj)  # the API server does so between both calls
+        about = replace(request, object=named, name=named["metadata"].get("name", request.name))
+        validation = engine.validate(about, loaded, view, options)
     said = {cause.field for cause in metadata}
     causes += [each for each in validation.causes if each not in causes and not (each.code and each.field in said)]
     warnings = [warn for warn in validation.warnings if not (warn.field in said and warn.code in KUBERNETES_CODES)]
     overruled = [warn for warn in mutation.warnings if warn.code]
     found = replace(validation, causes=tuple(causes), warnings=(*received.warnings, *overruled, *warnings))
     return Decided(request, mutation, found)
-
-
-def _named(request: Request, obj: dict[str, Any]) -> Request:
-    """The request about the object as validation gets it: the API server has given it a name by then."""
-    metadata = obj["metadata"]
-    prefix = metadata.get("generateName")
-    if metadata.get("name") or not isinstance(prefix, str) or not prefix:
-        return replace(request, object=obj)
-    name = generated_name(prefix)
-    return replace(request, object={**obj, "metadata": {**metadata, "name": name}}, name=name)
 
 
 def described(outcome: ReviewedManifest, loaded: Catalog, view: ClusterView, options: Options) -> Sequence[Child]:

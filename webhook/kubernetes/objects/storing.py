@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from webhook.golang.names import generated_name
+from webhook.golang.names import with_generated_name
 from webhook.kubernetes.values import Json, field, flag, number, structs, text
 
 UID: Final = "9f2bb1d2-0000-4000-8000-000000000000"
@@ -26,9 +26,7 @@ def prepared(obj: Json, old: Json | None = None) -> Json:
         obj = {key: item for key, item in obj.items() if key != "status"}
         if old is not None and "status" in old:
             obj["status"] = old["status"]
-    metadata = field(obj, "metadata") or {}
-    if not text(metadata, "name") and (base := text(metadata, "generateName")):
-        obj = {**obj, "metadata": {**metadata, "name": generated_name(base)}}
+    obj = with_generated_name(obj)
     if old is None:
         return _CREATED[kind](obj) if kind in _CREATED else obj
     return _UPDATED[kind](obj, old) if kind in _UPDATED else obj
