@@ -13,7 +13,7 @@ import yaml
 from reconciler.projection import Observed
 from reconciler.projections import llmkube
 from reconciler.projections.drift import RETRY, Drift
-from reconciler.projections.remote import Client, Forbidden, Probe, Unreached, Unreadable, parse, probe
+from reconciler.projections.remote import Client, Forbidden, Probe, Turns, Unreached, Unreadable, parse, probe
 from reconciler.projections.remote.file import BLOCK
 from reconciler.say.conditions import find, timestamp
 from tests.reconciler.models import NOW, model
@@ -63,7 +63,7 @@ def test_a_file_is_looked_at_once_in_an_interval_and_a_silent_server_sooner():
         looks.append((url, header))
         return Probe(error="no answer")
 
-    drift = Drift(remote, HOUR)
+    drift = Drift(remote, HOUR, Turns(1, clock=lambda: 0.0))
     obj = remote_model()
     assert drift.observe(obj, MemoryView(), NOW).error
     assert drift.observe(obj, MemoryView(), NOW + timedelta(seconds=RETRY - 1)) is None
