@@ -197,9 +197,8 @@ def _without_path(path: Path, obj: dict[str, Any]) -> dict[str, Any]:
     ones.
     """
     bare = path.delete(obj)
-    if path.keys[0] != "metadata" or path.parent(bare) != {}:
-        return bare
-    return Path(path.around).delete(bare)
+    around = Path(path.around)
+    return around.delete(bare) if around.keys[:1] == ("metadata",) and around.get(bare) == {} else bare
 
 
 def _without_derived_leaf(
