@@ -260,7 +260,7 @@ def decide(
     validation = mutation
     if mutation.allowed:
         named = with_generated_name(obj)  # the API server does so between both calls
-        about = replace(request, object=named, name=named["metadata"].get("name", request.name))
+        about = replace(request, object=named, name=request.name if named is obj else named["metadata"]["name"])
         validation = engine.validate(about, loaded, view, options)
     said = {cause.field for cause in metadata}
     causes += [each for each in validation.causes if each not in causes and not (each.code and each.field in said)]

@@ -10,7 +10,7 @@ from webhook.ground.budget import Stretch
 
 AT_ONCE: Final = 0.018
 """Seconds by the clock until a review is looked at, and then as many of CPU until it goes to a child: together 36 ms.
-With the longest step between two looks, some 10 ms, it is below the bar of a small review (docs/reliability.md)."""
+One long step may follow, without a look; docs/reliability.md has what the worst reviews take in all."""
 
 WITH_POLICIES: Final = 0.01
 """As :data:`AT_ONCE`, together 20 ms, for a review that admission policies are about: their author does not know what
