@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import time
 from typing import Final, Literal
 
@@ -10,6 +11,7 @@ from tests.hostile import bodies
 from webhook import engine
 from webhook.admission import review
 from webhook.cluster import MemoryView
+from webhook.engine.seen import Judgements
 
 Call = Literal["mutate", "validate"]
 CALLS: Final[tuple[Call, ...]] = ("mutate", "validate")
@@ -26,6 +28,13 @@ def settle() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
+
+
+def forget() -> None:
+    """Empty every memory of judgements, so that an object is judged as one that was never seen."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("webhook.")]
+    for memory in {value for module in modules for value in vars(module).values() if isinstance(value, Judgements)}:
+        memory.empty()
 
 
 def answered(call: Call, body: bytes) -> bytes:

@@ -100,6 +100,7 @@ def _cost(case: Case) -> Cost:
     body, gate = bodies.review(case.known, obj), Gate(bodies.loaded(), view=MemoryView(others))
     loop = child = 0.0
     for call in timing.CALLS:
+        timing.forget()
         started = time.thread_time()
         answer = gate.reply_now(call, body, PATIENCE)
         loop = max(loop, 1e3 * (time.thread_time() - started))

@@ -8,7 +8,7 @@ import pytest
 from tests.policy.test_compile import MODEL, compiled, problems
 from webhook.catalog import pickling
 from webhook.cel import Budget
-from webhook.policy import MISSING, Frame, Inputs, PolicyScope, Prepared, TooManyError
+from webhook.policy import MISSING, Built, Frame, Inputs, PolicyScope, Prepared, TooManyError
 from webhook.policy.environments import Environments
 
 CHILD = """\
@@ -98,7 +98,9 @@ def test_a_variable_that_is_a_path_stands_for_it() -> None:
     body = '      data: {x: "${variables.mmproj}", each: [{$each: variables.known.items, is: "${self.name}"}]}\n'
     found, (rule, frame) = made(body, VARIABLES)
     assert found["data"] == {"x": "none", "each": [{"is": "x"}, {"is": "y"}]}
-    assert rule.object.source(frame, ("data", "each", 1, "is")).paths == (("facts", "known", "items", 1, "name"),)
+    assert rule.object.source(frame, ("data", "each", 1, "is"), Built()).paths == (
+        ("facts", "known", "items", 1, "name"),
+    )
 
 
 def test_a_variable_that_is_not_a_path_gives_no_list() -> None:
@@ -133,18 +135,28 @@ def test_each_place_tells_where_it_comes_from(place: tuple[Any, ...], paths: set
 """,
         "  variables: [{name: gpu, expression: object.spec.?hardware.?gpu}]\n",
     )
-    source = rule.object.source(frame, place)
+    source = rule.object.source(frame, place, Built())
     assert (set(source.paths), source.exact) == (paths, exact)
+
+
+def test_however_many_places_are_asked_about_each_item_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = '      data: {each: [{$each: spec.files, $when: "${self == \'b\'}", file: "${self}"}]}\n'
+    _, (rule, frame) = made(body)
+    asked, at = list[Any](), PolicyScope.at
+    monkeypatch.setattr(PolicyScope, "at", lambda scope, node: asked.append(node) or at(scope, node))
+    built = Built()
+    places = [rule.object.source(frame, ("data", "each", 0, "file"), built).paths for _ in range(5)]
+    assert (set(places), asked) == ({(("object", "spec", "files", 1),)}, ["a", "b"])
 
 
 def test_what_a_merged_map_lacks_comes_from_the_node_that_could_have_it() -> None:
     body = '      data: {$all: "${facts.known.any}", $over: spec.hardware, own: "${object.metadata.name}"}\n'
     _, (rule, frame) = made(body)
     for key in ("deep", "absent"):
-        source = rule.object.source(frame, ("data", key))
+        source = rule.object.source(frame, ("data", key), Built())
         assert source.over is not None
         assert (source.over.at, source.below) == (("spec", "hardware"), (key,))
-    assert rule.object.source(frame, ("data", "own")).over is None
+    assert rule.object.source(frame, ("data", "own"), Built()).over is None
 
 
 def test_a_child_may_be_made_for_each_item() -> None:

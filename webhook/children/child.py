@@ -11,7 +11,19 @@ from webhook.cel import BudgetExceeded, CelError
 from webhook.cluster import Kind
 from webhook.facts import inputs_of
 from webhook.ground.fieldpath import field_keys, field_path
-from webhook.policy import FACTS, MISSING, OBJECT, SELF, ChildRule, Frame, Merged, PolicyScope, TooManyError
+from webhook.policy import (
+    FACTS,
+    MISSING,
+    OBJECT,
+    SELF,
+    Built,
+    ChildRule,
+    Frame,
+    Merged,
+    PolicyScope,
+    Source,
+    TooManyError,
+)
 
 Place: TypeAlias = tuple[str | int, ...]
 """Keys of a field, in a child or in the object."""
@@ -58,6 +70,7 @@ class Child:
     def __init__(self, made: dict[str, Any], rule: ChildRule, frame: Frame, owner: Kind) -> None:
         self.object, self.rule, self.frame, self.owner = made, rule, frame, owner
         self._places: dict[tuple[int, str], dict[Any, int]] = {}
+        self._built = Built()
 
     @property
     def name(self) -> str:
@@ -69,6 +82,10 @@ class Child:
     def of(self, made: dict[str, Any]) -> Child:
         """The same child, whose object has more."""
         return Child(made, self.rule, self.frame, self.owner)
+
+    def source(self, place: Place) -> Source:
+        """What its description says of a place."""
+        return self.rule.object.source(self.frame, place, self._built)
 
     def origin(self, keys: Sequence[str | int], value: Any = MISSING) -> Origin:
         """The origin of a place. Of several fields, it is the one that has the ``value``, or else that has the name of
@@ -91,7 +108,7 @@ class Child:
 
     def _origin(self, place: Place, value: Any) -> Origin:
         owner = self.frame.scope.object
-        source = self.rule.object.source(self.frame, place)
+        source = self.source(place)
         if source.over is not None:
             return self._merged(source.over, source.below, place)
         if source.exact and source.paths[0][0] == OBJECT:

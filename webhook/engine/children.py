@@ -342,7 +342,7 @@ class _Judge:
             place = _written(field_keys(error.field))
             origin = child.origin(place, error.bad_value)
             self._errors.add(error.type)
-            if not origin.field and not child.rule.object.source(child.frame, tuple(place)).paths:
+            if not origin.field and not child.source(tuple(place)).paths:
                 text = f"the description of the {child.rule.kind} is wrong, at {field_path(place)}: {fault.text}"
                 yield ChildFault(FAILED, "", error.type, text)
             if not origin.field or _is_of_volume(error, made, place) or self._is_own_namespace(error, place):

@@ -20,7 +20,7 @@ def description_faults(made: Iterable[children.Child], catalog: Catalog) -> Iter
     budget = Budget()
     for child in made:
         for error in _errors(child.object, catalog, budget):
-            if not child.rule.object.source(child.frame, tuple(field_keys(error.field))).paths:
+            if not child.source(tuple(field_keys(error.field))).paths:
                 yield child, error
 
 

@@ -39,6 +39,10 @@ class Judgements:
     """
 
     def __init__(self) -> None:
+        self.empty()
+
+    def empty(self) -> None:
+        """Remember nothing."""
         self._held, self._size = dict[tuple[object, ...], _Judged](), 0
 
     def __len__(self) -> int:
@@ -55,7 +59,7 @@ class Judgements:
         if not key[-1] or size > LIMIT:
             return
         if self._size + size > LIMIT or len(self._held) >= MOST:
-            self._held, self._size = {}, 0
+            self.empty()
         identified = (key, *map(id, same))
         before = self._held.get(identified)
         self._size += size - (0 if before is None else before.size)

@@ -6,16 +6,18 @@ the object keeps its place exactly; what an expression computes comes from the f
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from webhook.cel import CelError
 from webhook.cel.values import Duration, Opt, Timestamp, format_duration, format_timestamp
 from webhook.ground.fieldpath import field_keys
 from webhook.policy.path import MISSING
 from webhook.policy.reads import FACTS, OBJECT, SELF, Expression, is_above
+
+T = TypeVar("T")
 
 Place: TypeAlias = tuple[str | int, ...]
 
@@ -60,6 +62,21 @@ class Frame(NamedTuple):
     def concrete(self, path: Place) -> Place:
         """A path that begins with ``self`` as one of the object or of facts."""
         return (*self.at, *path[1:]) if path[:1] == (SELF,) else path
+
+
+class Built:
+    """What nodes make in the frames of one child, made once however many places of the child are asked about."""
+
+    def __init__(self) -> None:
+        self._values: dict[tuple[int, Place], Any] = {}
+
+    def once(self, node: Node | Each, frame: Frame, make: Callable[[Frame], T]) -> T:
+        """What ``make`` gives for a node in a frame."""
+        key = id(node), frame.at
+        if key not in self._values:
+            self._values[key] = make(frame)
+        made: T = self._values[key]
+        return made
 
 
 class Merged(NamedTuple):
@@ -113,7 +130,7 @@ class Constant:
     def build(self, _: Frame) -> Any:
         return self.value
 
-    def source(self, _frame: Frame, _keys: Place) -> Source:
+    def source(self, _frame: Frame, _keys: Place, _built: Built) -> Source:
         return CONSTANT
 
     def reads(self) -> Iterator[Place]:
@@ -135,7 +152,7 @@ class Copied:
             value = value.get(key, MISSING) if isinstance(value, Mapping) else MISSING
         return self.other if value is MISSING or value is None else value
 
-    def source(self, frame: Frame, keys: Place) -> Source:
+    def source(self, frame: Frame, keys: Place, _: Built) -> Source:
         paths = ((*frame.concrete(self.path), *keys),)
         below, merged = self._root(frame)[1][1:], self.merged(frame)
         return Source(paths, exact=True, over=merged, below=() if merged is None else (*below, *keys))
@@ -170,7 +187,7 @@ class Computed:
         bindings = None if frame.item is MISSING else frame.scope.at(frame.item)
         return _plain(frame.scope.value(self.expression, bindings))
 
-    def source(self, frame: Frame, _: Place) -> Source:
+    def source(self, frame: Frame, _: Place, _built: Built) -> Source:
         return Source(tuple(map(frame.concrete, self.paths)))
 
     def reads(self) -> Iterator[Place]:
@@ -209,14 +226,14 @@ class Fields:
                 values.update(value)
         return values
 
-    def source(self, frame: Frame, keys: Place) -> Source:
+    def source(self, frame: Frame, keys: Place, built: Built) -> Source:
         for name, node, over in reversed(self.entries) if keys else ():
             if name == keys[0]:
-                return node.source(frame, keys[1:])
+                return node.source(frame, keys[1:], built)
             if not name:
-                value = node.build(frame)
+                value = built.once(node, frame, node.build)
                 if isinstance(value, Mapping) and keys[0] in value:
-                    source = node.source(frame, keys)
+                    source = node.source(frame, keys, built)
                     return source._replace(over=Merged(over), below=keys) if over else source
         over = next((entry.over for entry in reversed(self.entries) if entry.over), ()) if keys else ()
         if over:  # where the object could have what the child lacks
@@ -281,22 +298,22 @@ class Items:
     def build(self, frame: Frame) -> Any:
         return [value for element in self.elements for value in _made(element, frame)]
 
-    def source(self, frame: Frame, keys: Place) -> Source:
+    def source(self, frame: Frame, keys: Place, built: Built) -> Source:
         first = keys[0] if keys else -1
         left, below = (first, keys[1:]) if isinstance(first, int) else (-1, keys)
         for element in self.elements if left >= 0 else ():  # each item of a long list may have a fault: build none
             if isinstance(element, All):
-                values = element.items.build(frame)
+                values = built.once(element.items, frame, element.items.build)
                 count = len(values) if isinstance(values, list | tuple) else 0
                 if left < count:
-                    return element.items.source(frame, (left, *below))
+                    return element.items.source(frame, (left, *below), built)
             elif isinstance(element, Each):
-                frames = element.made_frames(frame)
+                frames = built.once(element, frame, element.made_frames)
                 count = len(frames)
                 if left < count:
-                    return element.node.source(frames[left], below)
+                    return element.node.source(frames[left], below, built)
             elif (count := int(_is_made(element, frame))) and not left:
-                return element.source(frame, below)
+                return element.source(frame, below, built)
             left -= count
         return Source(tuple(dict.fromkeys(map(frame.concrete, self.reads()))))
 
