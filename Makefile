@@ -25,7 +25,7 @@ $(KEPT): $(READY) $(shell find policies webhook -name '*.py' -o -name '*.yaml' -
 demo: $(KEPT)  ## start the webhook on loopback and send it real AdmissionReviews
 	$(VENV)/bin/modelgate demo
 
-test: $(READY)  ## run all tests; with MODELGATE_E2E=require also those on a real API server
+test: $(KEPT)  ## run all tests; with MODELGATE_E2E=require also those on a real API server
 	@mkdir -p build
 	@$(PY) -m pytest $(NODE) > build/node.log 2>&1 & node=$$!; \
 	nice -n 19 $(PY) -m pytest -n auto --ignore=tests/e2e --durations=15; units=$$?; \
