@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from webhook.catalog import Catalog, KnownKind
-from webhook.cli.cases import parse_cases, run
-from webhook.cluster import ClusterView, Kind
+from webhook.cli.cases import Case, catalogs, parse_cases, run
+from webhook.cluster import ClusterView, Kind, MemoryView
 from webhook.facts import Fact
 from webhook.facts.settings import Settings
 from webhook.manifests import documents
@@ -38,13 +38,22 @@ def recorded(catalog: Catalog) -> Inputs:
             target = document.target
             for known in (each for gvk, each in kinds.items() if (gvk.group, gvk.kind) == (target.group, target.kind)):
                 for case in document.cases:
-                    run(case, known, recording)
+                    result = run(case, known, recording)
+                    _read_of_children(case, known, recording, result.mutation.object)
     found: Inputs = {}
     for kind, fact, read, keys in sorted(notes):
         if _is_field(catalog, read, keys):
             path = ".".join(keys)
             found.setdefault(kind, {}).setdefault(fact, []).append(path if read == kind else f"{read}:{path}")
     return {kind: {fact: list(_leaves(paths)) for fact, paths in facts.items()} for kind, facts in found.items()}
+
+
+def _read_of_children(case: Case, known: KnownKind, recording: Catalog, obj: dict[str, Any] | None) -> None:
+    """Compute what the descriptions of children read, also where a judgement need not look whether there are any."""
+    for catalog in [*catalogs(case, known.api, recording)] or [recording]:
+        kind = catalog.kinds[known.gvk]
+        for name in sorted({fact for rule in kind.policy.children for fact in rule.facts}):
+            kind.facts[name].value(obj or {}, MemoryView(case.others), kind.completed(case.settings))
 
 
 def _recording(known: KnownKind, notes: set[tuple[str, str, str, Keys]]) -> dict[str, Fact]:

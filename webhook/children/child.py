@@ -18,7 +18,9 @@ from webhook.policy import (
     SELF,
     Built,
     ChildRule,
+    Computed,
     Frame,
+    Leaf,
     Merged,
     PolicyScope,
     Source,
@@ -223,23 +225,31 @@ def children_of(
             yield Failure(rule, str(error))
 
 
-def are_none(rules: tuple[ChildRule, ...], scope: PolicyScope) -> bool:
+def are_none(rules: tuple[ChildRule, ...], scope: PolicyScope, owner: Kind) -> bool:
     """Whether it is certain that nothing is made of an object, which is told where the object alone decides it."""
-    if not _object_decides(rules):
-        return False
+    conditions, frame = _conditions(rules, owner), Frame(scope)
     try:
-        return not any(True for rule in rules for _ in rule.frames(scope))
+        return bool(conditions) and all(condition.build(frame) is not True for condition in conditions)
     except CelError:
         return False
 
 
 @lru_cache(256)
-def _object_decides(rules: tuple[ChildRule, ...]) -> bool:
-    """Whether each child has a condition, and none of them reads a fact."""
-    conditions = [rule.when for rule in rules if rule.each is None]
-    return len(conditions) == len(rules) and all(
-        when is not None and all(path[0] != FACTS for path in when.reads()) for when in conditions
-    )
+def _conditions(rules: tuple[ChildRule, ...], owner: Kind) -> tuple[Leaf, ...]:
+    """The different conditions of the children, if each has one, and none of them reads other objects; else none."""
+    different = dict[object, Leaf]()
+    for rule in rules:
+        when = rule.when
+        if rule.each is not None or when is None or any(_may_read_others(path, owner) for path in when.reads()):
+            return ()
+        different.setdefault(when.expression.source if isinstance(when, Computed) else when, when)
+    return tuple(different.values())
+
+
+def _may_read_others(path: Place, owner: Kind) -> bool:
+    """Whether a path is of a fact that reads other objects, or of which it is not recorded what it reads."""
+    inputs = inputs_of(owner, str(path[1])) if path[0] == FACTS else ()
+    return path[0] == FACTS and (not inputs or any(kind != owner for kind, _ in inputs))
 
 
 def _at(value: Any, path: Place) -> Any:

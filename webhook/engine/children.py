@@ -129,7 +129,7 @@ def child_findings(subject: Subject, scope: PolicyScope, of_rules: Findings, res
     if not policy.children or _is_empty(subject) or "metadata.annotations" in subject.refused:
         return None  # annotations that are too large would be in each child
     obj = _with_name(subject.obj)
-    if not mapping(obj, "metadata").get("name") or children.are_none(policy.children, scope):
+    if not mapping(obj, "metadata").get("name") or children.are_none(policy.children, scope, _owner(review)):
         return None
     judge = _Judge(review, obj, subject.old)
     faults = judge.faults(rest or nameless(subject.obj))
@@ -156,6 +156,10 @@ def child_findings(subject: Subject, scope: PolicyScope, of_rules: Findings, res
     return Children(findings, judge.judged)
 
 
+def _owner(review: ObjectReview) -> Kind:
+    return Kind(review.kind.gvk.group, review.kind.gvk.kind)
+
+
 def _is_empty(subject: Subject) -> bool:
     """Whether the object has no specification, which is a finding of its own."""
     return subject.obj.get("spec") is None and "spec" in subject.review.kind.schema.root.properties
@@ -180,10 +184,9 @@ def described(
         return []
     scope = review.scope(_with_name(review.kind.seen(review.kind.schema.decode(review.obj).object)), None)
     rules = tuple(rule for rule in review.kind.policy.children if assumed or not rule.assumed)
-    owner = Kind(review.kind.gvk.group, review.kind.gvk.kind)
     made, namespace = list[children.Child](), namespace_of(scope.object)
     with suppress(BudgetExceeded):  # what costs too much is left out, too: a judgement says so
-        for child in children.children_of(rules, scope, owner):
+        for child in children.children_of(rules, scope, _owner(review)):
             if isinstance(child, children.Child):
                 made.append(child.of(children.placed(child.object, namespace)))
     return made
@@ -289,8 +292,7 @@ class _Judge:
         review, namespace = self._review, namespace_of(self._scope.object)
         for name in _facts_of(review.kind.policy.children):
             self._scope.fact(name)  # before it is asked which are hidden
-        owner = Kind(review.kind.gvk.group, review.kind.gvk.kind)
-        for child in children.children_of(review.kind.policy.children, self._scope, owner, self._hidden):
+        for child in children.children_of(review.kind.policy.children, self._scope, _owner(review), self._hidden):
             if isinstance(child, children.Failure):
                 text = f"what becomes of it is not known: the {child.rule.kind} cannot be described ({child.reason})"
                 yield ChildFault(FAILED, "", "FieldValueInvalid", text)

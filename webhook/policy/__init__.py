@@ -23,7 +23,7 @@ from webhook.policy.policy import (
 )
 from webhook.policy.prepared import Prepared
 from webhook.policy.reads import FACTS, OBJECT, SELF, Expression, Keys, Reads, any_meet, is_above
-from webhook.policy.template import Built, ChildRule, Frame, Merged, Source, TooManyError
+from webhook.policy.template import Built, ChildRule, Computed, Frame, Leaf, Merged, Source, TooManyError
 
 if TYPE_CHECKING:
     from webhook.policy.compile import compile_policy

@@ -197,8 +197,9 @@ def _without_path(path: Path, obj: dict[str, Any]) -> dict[str, Any]:
     ones.
     """
     bare = path.delete(obj)
-    around = Path(path.around)
-    return around.delete(bare) if around.keys[:1] == ("metadata",) and around.get(bare) == {} else bare
+    if path.keys[0] != "metadata" or path.parent(bare) != {}:
+        return bare
+    return Path(path.around).delete(bare)
 
 
 def _without_derived_leaf(
