@@ -135,7 +135,7 @@ def test_a_fact_is_added_as_the_page_says(checkout: Path) -> None:
         write_the_rule(checkout)
     (rule,) = re.findall(r'`(rule: "!facts[^`]*)`', page)
     policy.write_text(re.sub(r"(code: LK338\n.*\n +)rule: .*", lambda found: found[1] + rule, policy.read_text()))
-    run(checkout, ".venv/bin/python -m tools.inputs")
+    run(checkout, ".venv/bin/python -m tools.inputs llmkube")
     assert "address" in (checkout / "webhook/facts/inputs.json").read_text()
     (tests,) = (command for command in commands(page.partition("4. **Test**")[2]))
     assert " passed" in run(checkout, tests.text)

@@ -23,17 +23,20 @@ Inputs = dict[str, dict[str, list[str]]]
 """``group/Kind`` → fact → the fields that it reads, as ``spec.a.b``; of other kinds as ``group/Kind:spec.a.b``."""
 
 
-def made_text(catalog: Catalog) -> str:
-    """The file, as text."""
-    return json.dumps(recorded(catalog), indent=1, sort_keys=True) + "\n"
+def made_text(catalog: Catalog, apis: Sequence[str], before: str) -> str:
+    """The file as text: anew for the kinds of these APIs, and else as ``before``."""
+    found = recorded(catalog, apis)
+    groups = {known.gvk.group for known in catalog.kinds.values() if known.api in apis}
+    kept = {kind: facts for kind, facts in json.loads(before).items() if kind.partition("/")[0] not in groups}
+    return json.dumps(kept | found, indent=1, sort_keys=True) + "\n"
 
 
-def recorded(catalog: Catalog) -> Inputs:
-    """Run every case of ``policies``, and record what the facts read."""
+def recorded(catalog: Catalog, apis: Sequence[str]) -> Inputs:
+    """Run every case of the policies of these APIs, and record what the facts read."""
     notes: set[tuple[str, str, str, Keys]] = set()
     kinds = {gvk: replace(known, own_facts=_recording(known, notes)) for gvk, known in catalog.kinds.items()}
     recording = replace(catalog, kinds=catalog.kinds.replaced(kinds))
-    for file in sorted(POLICIES.glob("*/cases/*.yaml")):
+    for file in sorted(file for api in apis for file in POLICIES.glob(f"{api}/cases/*.yaml")):
         for document in map(parse_cases, documents.read(file)):
             target = document.target
             for known in (each for gvk, each in kinds.items() if (gvk.group, gvk.kind) == (target.group, target.kind)):
