@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -356,7 +357,10 @@ def test_every_setting_is_a_flag(module: Any) -> None:
     assert {each.name for each in fields(Settings)} <= vars(options).keys()
 
 
-def test_the_demo_gets_the_answers_it_expects(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_gets_the_answers_it_expects(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["modelgate"])  # it names the command as it was called
     assert main(["demo"]) == 0
     out = capsys.readouterr().out
     assert "14 of 14 answers as expected" in out
