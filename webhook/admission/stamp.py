@@ -4,9 +4,10 @@
       {"catalog":"<digest>","defaulted":{"spec.format":"gguf"},"spec":"<sha256, hex>"}
 
 The hash covers what a user specifies: ``spec``, or, for a kind with other top-level fields, everything except
-apiVersion, kind, metadata and status. A stamp has no key: it states something, and proves nothing. ``engine.validate``
-checks the statement of a new stamp, and the reconciler that of a stored one. How strict the gate was is not part of it,
-so that a change of that makes no stamp outdated; stamps of older gates also have a ``profile``, which nothing reads.
+apiVersion, kind, metadata and status. A stamp has no key: it states something, and proves nothing. The engine writes it
+and checks that of a new object (``engine/filling/stamping``), and the reconciler that of a stored one. How strict the
+gate was is not part of it, so that a change of that makes no stamp outdated; stamps of older gates also have a
+``profile``, which nothing reads.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class PolicySource:
 
 @dataclass(frozen=True, slots=True)
 class KnownKind:
-    """One version of one kind. ``api`` is the folder under ``policies/``; ``plural`` the resource in URLs.
+    """One version of one kind. ``api`` is the folder of its pack, "" without one; ``plural`` the resource in URLs.
 
     ``status`` tells whether /status is a subresource: the API server then drops the status on creation. ``replicas`` is
     the path that /scale changes, if that is a subresource. ``sources`` are the documents of the policy. ``own`` is the
@@ -69,10 +69,10 @@ class KnownKind:
     ``others`` are the kinds with such a definition that each fact reads.
     ``foreign`` is a kind that a user's CRD defines: it has no rules and gets no stamp, and only its schema counts.
     ``in_force`` is the release that the policy is compiled for, of the operator that the ``pack`` describes.
-    ``documented`` is the kind of the documented release, of one of another release. ``is_unshaped``: the definition of
-    the release in force is not known. ``own_facts`` are those that Python has, and the settings of the operator.
-    ``fit`` says what an object asks of nodes, GPUs and storage. ``completed`` are settings with those of the release in
-    force where none are given.
+    ``documented`` is the same kind as the documented release has it, where another release is in force.
+    ``is_unshaped``: the definition of the release in force is not known. ``own_facts`` are those that Python has, and
+    the settings of the operator. ``fit`` says what an object asks of nodes, GPUs and storage. ``completed`` are
+    settings with those of the release in force where none are given.
     """
 
     api: str

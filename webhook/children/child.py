@@ -39,12 +39,12 @@ _KEYS: Final = {
     "hostAliases": "ip",
     "topologySpreadConstraints": "topologyKey",
 }
-"""By list, what that is first."""
+"""By list, the key that is tried first. OME's merge has its own table of such keys (``facts/ome/merging``)."""
 _CHILDREN: Final = 200
 """Children of one rule of a description that are made."""
 _METADATA: Final = ("metadata", "name")
 _NAMESPACE: Final = ("metadata", "namespace")
-"""Facts read it to find other objects, and it decides nothing else."""
+"""Facts read the namespace to find other objects, and it decides nothing else."""
 
 
 class Origin(NamedTuple):

@@ -9,7 +9,7 @@ A case gives ``object`` (or only its ``spec``), for an update also ``oldObject``
     deny      codes of the causes, or the field of a cause of the schema
     hints     codes of the rules that explain a cause of the schema
     warn      codes of the warnings, or the field of a warning without a code
-              (in both, a code may have its field: "LK301 spec.files[0]"; KP001 and KP002, which are about any, must)
+              (in these three, a code may have its field, as "LK301 spec.files[0]"; KP001 and KP002 must)
     causes    texts that the printed causes must contain, one cause each; says: the same of the warnings
 
 A case may name a ``release`` of the operator, or several, or ``unknown``; without it, the documented one counts.

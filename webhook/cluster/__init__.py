@@ -1,6 +1,6 @@
 """Other objects: one protocol, implemented over memory and over a live cluster.
 
-What connects to a cluster (``connection``, ``live``) is not here: import these modules by name.
+What connects to a cluster (``connection``, ``live``) is not exported here: import these modules by name.
 """
 
 from __future__ import annotations

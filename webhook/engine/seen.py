@@ -67,11 +67,14 @@ class Judgements:
 
 
 RIGHT: Final = Judgements()
-"""Parts of objects and children of this process in which Kubernetes found no fault."""
+"""Parts of objects, and objects that an operator makes, in which Kubernetes found no fault."""
 
 
 def nameless(obj: dict[str, Any]) -> bytes:
-    """What identifies an object but for its name, of all that a judgement reads."""
+    """What identifies an object for rules, pods and nodes, but for its name.
+
+    It is no key of an object that an operator makes: there Kubernetes judges the name and all metadata, too.
+    """
     metadata = mapping(obj, "metadata")
     return json_of(
         [(key, part) for key, part in obj.items() if key != "metadata"], [metadata.get(key) for key in _READ]

@@ -125,10 +125,9 @@ class Fetched(NamedTuple):
 @dataclass(frozen=True)
 class Knowledge:
     """``facts``: kind → name → fact. ``watched`` and ``fetched`` are the kinds that they read: all objects, or one by
-    name. ``comparisons``: the lines
-    that compare all objects among which one is chosen for an object. ``explanations``: what is chosen for an object,
-    as tables. ``choices``: kind and fact → the members that say what was chosen. ``fits``: kind → what an object asks
-    of nodes, GPUs and storage.
+    name. ``comparisons``: the lines that compare all objects among which one is chosen for an object. ``explanations``:
+    what is chosen for an object, as tables. ``choices``: kind and fact → the members that say what was chosen.
+    ``fits``: kind → what an object asks of nodes, GPUs and storage.
     """
 
     facts: Mapping[str, Mapping[str, Fact]]

@@ -31,7 +31,9 @@ class SpentError(Exception):
 
 
 class Stretch(str):
-    """The name of a step that takes more than :data:`STRETCH` steps."""
+    """The name of a stage of the judgement that takes more than :data:`STRETCH` steps: it does not begin on a server's
+    event loop (:mod:`webhook.serve.gate.pace`).
+    """
 
     __slots__ = ()
 

@@ -1,4 +1,7 @@
-"""The verdict in progress, and the rules that are data: required, enum, format, nested types."""
+"""The verdict in progress, and the rules that are data: required, enum, format, nested types.
+
+Data and rules are those of one release of Kubernetes, which the package names.
+"""
 
 from __future__ import annotations
 

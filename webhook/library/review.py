@@ -305,6 +305,6 @@ def _request(obj: dict[str, Any], kind: KnownKind | None, old: dict[str, Any] | 
 
 
 def _plural(gvk: GroupVersionKind) -> str:
-    from webhook.vap import resource_of_kind  # noqa: PLC0415 - as above
+    from webhook.vap import resource_of_kind  # noqa: PLC0415 - loaded for kinds that are not ours
 
     return resource_of_kind(gvk).name

@@ -3,6 +3,8 @@
 A rule is written for objects of the catalog's definition, of which all is known. Some of that may be open: the
 installed definition lacks a field or accepts more values, a value is not known yet, or a fact reads such a value of
 another object. This module says which rules that concerns; :class:`webhook.catalog.Dependences` adds what facts read.
+What is concerned is left out by others: of a kind where a field is absent (:mod:`webhook.catalog.fitting`), and of one
+review where a value is unexpected (:mod:`webhook.catalog.applies`).
 """
 
 from __future__ import annotations
@@ -101,7 +103,7 @@ class Dependence:
         )
 
     def is_decided_by(self, values: Open) -> bool:
-        """Whether something that is open, of the new or the stored object, decides the rule at some of its nodes."""
+        """Whether something that is open, of the new or the stored object, decides the rule at one node or more."""
         return not self.rule.facts.isdisjoint(values.facts) or any(
             is_above(path, self.rule.about.keys) or any(at in self.reads for at in self._places(path))
             for path in values.paths
@@ -116,7 +118,7 @@ class Dependence:
             yield (SELF, *path[len(self.rule.at.keys) :])
 
     def is_decided_wholly_by(self, values: Open) -> bool:
-        """Whether something that is open of the new object decides the rule at all of its nodes, or what a default
+        """Whether something that is open of the new object decides the rule at each of its nodes, or what a default
         sets.
         """
         sets = isinstance(self.rule, DefaultRule) and any(meet(path, self.rule.path.keys) for path in values.paths)

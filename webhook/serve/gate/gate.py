@@ -36,7 +36,7 @@ SHORTEST: Final = 1.0
 """Seconds: the shortest timeout that a webhook can have."""
 
 LENGTHY: Final = 64
-"""Bodies remembered that the short way has given up: each goes the ordinary way next, and is not begun here again."""
+"""Bodies remembered that :meth:`Gate.reply_now` has given up: each goes to a child next, and is not begun again."""
 
 
 class Gate:
@@ -151,7 +151,8 @@ class Gate:
         return self.readiness.unready(self.state)
 
     async def reply(self, call: Call, body: bytes, patience: float | None) -> bytes:
-        """The reply to one AdmissionReview; objects that are not in memory are read in a thread.
+        """The reply to one AdmissionReview. Objects that are not in memory are read in a thread; a review that is
+        large or takes long is judged in a child process.
 
         Args:
             call: which webhook was called.
