@@ -73,7 +73,7 @@ RIGHT: Final = Judgements()
 def nameless(obj: dict[str, Any]) -> bytes:
     """What identifies an object for rules, pods and nodes, but for its name.
 
-    It is no key of an object that an operator makes: there Kubernetes judges the name and all metadata, too.
+    An object that an operator makes needs its name and all metadata in its key: Kubernetes judges them, too.
     """
     metadata = mapping(obj, "metadata")
     return json_of(
