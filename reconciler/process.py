@@ -120,8 +120,10 @@ class Process:
         """Whether the objects in memory are current; a process that waits to lead has none and is ready."""
         if not self._threads:
             return True, "waiting to lead"
-        reasons = [*self._view.unready(), *filter(None, [self._definitions.trouble])]
-        return not reasons, "; ".join(reasons) or f"leading; rules {self._loop.rules.digest}"
+        if reasons := [*self._view.unready(), *self._definitions.unready()]:
+            return False, "; ".join(reasons)
+        trouble = f", but {self._definitions.trouble}" if self._definitions.trouble else ""
+        return True, f"leading; rules {self._loop.rules.digest}{trouble}"
 
     def _start(self) -> None:
         self._loop.metrics.leading = True

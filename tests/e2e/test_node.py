@@ -20,6 +20,7 @@ from tests.e2e.release import GATES, installed, names
 pytestmark = pytest.mark.usefixtures("release")
 
 HEALTH = 9440  # gate.healthPort of the chart
+RECONCILER_HEALTH = 8080  # reconciler.healthPort
 RECONCILER = f"{NAME}-reconciler"
 REFUSED = '--for=jsonpath={.status.conditions[?(@.type=="Normalised")].reason}=Refused'
 # Whose token the server has: the middle part of a JWT.
@@ -236,6 +237,14 @@ def policies(node, kubectl, pack):
     kubectl("delete", "configmap", "limits")
 
 
+def readiness(release):
+    """What the reconciler answers, if it is ready; empty if it is not."""
+    pods = release.json("get", "pods", "--selector=app.kubernetes.io/component=reconciler")["items"]
+    found = [each["metadata"]["name"] for each in pods if "deletionTimestamp" not in each["metadata"]]
+    path = f"/api/v1/namespaces/{NAMESPACE}/pods/{found[0]}:{RECONCILER_HEALTH}/proxy/readyz"
+    return release.run("get", "--raw", path).out
+
+
 def replicas(kubectl, count):
     """What the API server says to a Deployment."""
     return kubectl.run(
@@ -258,6 +267,10 @@ def test_policies_of_the_users_judge_what_they_are_about_and_ask_the_cluster(nod
         path = f"/api/v1/namespaces/{NAMESPACE}/pods/{gate}:{HEALTH}/proxy"
         assert f"pack {pack.api} {pack.digest}\n" in release("get", "--raw", f"{path}/readyz")
         assert f'packs="{pack.api}:{pack.digest}"' in release("get", "--raw", f"{path}/metrics")
+        wait_until(lambda: "leading" in readiness(release), "the reconciler to lead without rights for the pack's kind")
+        assert "but the installed definitions of inferencepools.inference.networking.k8s.io cannot be read" in (
+            readiness(release)
+        )
 
 
 @pytest.mark.usefixtures("policies")

@@ -149,6 +149,15 @@ def test_however_many_places_are_asked_about_each_item_is_looked_at_once(monkeyp
     assert (set(places), asked) == ({(("object", "spec", "files", 1),)}, ["a", "b"])
 
 
+def test_an_item_that_is_a_text_may_have_a_condition() -> None:
+    found, (rule, frame) = made(
+        '      data: {each: [{$each: spec.files, $when: "${self == \'b\'}", $all: "${self}"}]}\n'
+    )
+    assert found["data"] == {"each": ["b"]}
+    source = rule.object.source(frame, ("data", "each", 0), Built())
+    assert (source.paths, source.exact) == ((("object", "spec", "files", 1),), True)
+
+
 def test_what_a_merged_map_lacks_comes_from_the_node_that_could_have_it() -> None:
     body = '      data: {$all: "${facts.known.any}", $over: spec.hardware, own: "${object.metadata.name}"}\n'
     _, (rule, frame) = made(body)
@@ -189,6 +198,11 @@ def test_a_frame_without_an_item_has_none() -> None:
         ("      data: {$when: '${object.spec.source}'}\n", "data.$when: must evaluate to bool"),
         ("      data: {$whn: '${true}'}\n", "unknown word $whn: use one of $all, $each, $over, $when"),
         ("      data: {$all: {}}\n", "data.$all: must be an expression in ${…} whose value is a map or a list"),
+        ("      data: {$all: x}\n", "data.$all: must be an expression in ${…} whose value is a map or a list"),
+        ("      data: {$all: '${object.spec.source}'}\n", "whose value is a map or a list, not string"),
+        ("      data: {$all: '${object.metadata}${1}'}\n", "data.$all: "),
+        ("      data: {x: [{$all: '${object.spec.files.size()}'}]}\n", "whose value is a map or a list, not int"),
+        ("      data: {x: [{$each: spec.files, $when: x, a: b}]}\n", "x[0].$when: must be an expression in ${…} that"),
         ("      data: {$over: spec.x}\n", "says what $all is merged over; add $all"),
         ("      data: {$each: spec.files}\n", "data.$each: is for the items of a list"),
         ("      data: {x: [{$each: spec.nope, a: b}]}\n", "no 'nope' in spec of the schema"),

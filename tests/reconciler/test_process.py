@@ -22,7 +22,7 @@ from tests.reconciler.apiserver import PATIENCE
 from tests.reconciler.looping import open_model
 from tests.reconciler.models import Time, model
 from tests.reconciler.world import Gate, rules
-from webhook.cluster.definitions import DEFINITIONS
+from webhook.cluster.definitions import AGAIN, DEFINITIONS, REFUSED_AGAIN
 from webhook.cluster.live import STALE
 from webhook.cluster.view import MemoryView
 
@@ -98,6 +98,32 @@ def test_it_is_ready_without_some_apis_as_long_as_the_watch_of_definitions_is_he
             assert process.ready()[0], process.ready()[1]
         clock.seconds += STALE
         assert f"no event of wgpolicyk8s.io/PolicyReport for {STALE:.0f} s" in process.ready()[1]
+
+
+def test_it_is_ready_and_works_without_the_right_to_read_some_definitions_until_the_right_is_given(server):
+    name = "models.inference.llmkube.dev"
+    server.fail("GET", name, 403, "no right")
+    server.put("models", stamp(model()))
+    clock = Time()
+    process = started(server, clock=clock)
+    with running(process):
+        server.wait(lambda: phase(server) == "Ready")
+        until(lambda: process.ready()[0])
+        assert f", but the installed definitions of {name} cannot be read: 403" in process.ready()[1]
+        clock.seconds += REFUSED_AGAIN
+        until(lambda: "cannot be read" not in process.ready()[1])
+        assert process.ready()[0]
+
+
+def test_it_is_not_ready_while_the_api_server_does_not_give_the_definitions(server):
+    server.fail("GET", "models.inference.llmkube.dev", 500, "later")
+    clock = Time()
+    process = started(server, clock=clock)
+    with running(process):
+        until(lambda: "the installed definitions cannot be read: 500" in process.ready()[1])
+        assert not process.ready()[0]
+        clock.seconds += AGAIN
+        until(lambda: process.ready()[0])
 
 
 def test_many_models_are_each_written_once(server):

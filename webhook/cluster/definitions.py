@@ -25,7 +25,10 @@ READ_SECONDS: Final = 10.0
 """For one request of a definition, which has up to two megabytes."""
 
 AGAIN: Final = 1.0
-"""Seconds between two attempts to read definitions."""
+"""Seconds to the next attempt after one that failed."""
+
+REFUSED_AGAIN: Final = 10.0
+"""Seconds to the next attempt where a right is missing: no watch tells that it was given."""
 
 _PATH: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
 
@@ -107,7 +110,10 @@ class Definitions:
 
 
 class FollowedDefinitions:
-    """Definitions that a watch of their metadata follows. ``appeared`` is told the name of each one that changes."""
+    """Definitions that a watch of their metadata follows. ``appeared`` is told the name of each one that changes.
+
+    Without the right to read some of them, their kinds are judged by Modelgate's own, until the right is given.
+    """
 
     def __init__(
         self,
@@ -120,13 +126,14 @@ class FollowedDefinitions:
         self._names = frozenset(names)
         self._further = frozenset(further)
         self._appeared = appeared
+        self._clock = clock
         self._definitions = Definitions(api)
         self._reflector = Reflector(api, DEFINITIONS, self._changed, self._changed, clock=clock, metadata_only=True)
         self._due = threading.Event()
-        self._due.set()
-        self._not_before = 0.0
+        self._next = -math.inf
+        self._looked = self._failed = False
         self.trouble = ""
-        """Why the definitions cannot be read; empty if they are known."""
+        """Which definitions cannot be read, and why; empty if all are known."""
 
     def run(self) -> None:
         """Follow them until :meth:`stop`."""
@@ -145,25 +152,37 @@ class FollowedDefinitions:
         """The names of those that were not installed at the last look."""
         return self._definitions.absent
 
+    def unready(self) -> list[str]:
+        """Why the definitions may have changed since the last look; not for want of a right."""
+        return [self.trouble] if self._failed else []
+
     def look(self) -> list[dict[str, Any]] | None:
-        """The definitions, if any of them has changed since the last look. Without the right to read them: none."""
-        if not self._due.is_set() or time.monotonic() < self._not_before:
+        """The definitions, if any of them has changed since the last look. Those that may not be read are left out."""
+        if not self._due.is_set() and self._clock() < self._next:
             return None
         self._due.clear()
+        changed = False
         try:
-            self._definitions.refresh(sorted(self._names), READ_SECONDS, sorted(self._further))
+            changed = self._definitions.refresh(sorted(self._names), READ_SECONDS, sorted(self._further))
         except ApiError as error:
-            self.trouble = f"the installed definitions cannot be read: {error}"
-            log.warning("%s", self.trouble)
-            if error.status not in _REFUSED:
-                self._not_before = time.monotonic() + AGAIN
-                self._due.set()
+            self._say(f"the installed definitions cannot be read: {error}")
+            self._failed = error.status not in _REFUSED
+            self._next = self._clock() + (AGAIN if self._failed else REFUSED_AGAIN)
+            if self._failed:
                 return None
         else:
-            self.trouble = self._definitions.trouble
-            if self.trouble:
-                log.warning("%s", self.trouble)
+            self._say(self._definitions.trouble)
+            self._failed = False
+            self._next = self._clock() + REFUSED_AGAIN if self.trouble else math.inf
+        if self._looked and not changed:
+            return None
+        self._looked = True
         return [*self._definitions.documents()]
+
+    def _say(self, trouble: str) -> None:
+        if trouble and trouble != self.trouble:
+            log.warning("%s", trouble)
+        self.trouble = trouble
 
     def _changed(self, key: Key, _: object = None) -> None:
         if key.name in self._names or key.name in self._further:

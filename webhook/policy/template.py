@@ -249,10 +249,11 @@ class Fields:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Each:
-    """A node for each item of a list, in which ``self`` is the item."""
+    """A node for each item of a list, in which ``self`` is the item; with ``when``, for those where that is true."""
 
     items: Copied
     node: Node
+    when: Leaf | None = None
 
     def frames(self, frame: Frame) -> Iterator[Frame]:
         """The frames of the items.
@@ -267,7 +268,9 @@ class Each:
             raise TooManyError(f"{'.'.join(self.items.path)} has {len(items):,} items; a child has at most {MOST:,}")
         at = frame.concrete(self.items.path)
         for index, item in enumerate(items):
-            yield Frame(frame.scope, item, (*at, index), frame.alone)
+            each = Frame(frame.scope, item, (*at, index), frame.alone)
+            if self.when is None or self.when.build(each) is True:
+                yield each
 
     def made(self, frame: Frame) -> Iterator[Any]:
         yield from (value for each in self.frames(frame) if (value := self.node.build(each)) is not MISSING)
@@ -277,7 +280,8 @@ class Each:
 
     def reads(self) -> Iterator[Place]:
         yield self.items.path
-        yield from (path for path in self.node.reads() if path[0] != SELF)
+        conditions = () if self.when is None else self.when.reads()
+        yield from (path for path in (*self.node.reads(), *conditions) if path[0] != SELF)
 
 
 class All(NamedTuple):
@@ -403,7 +407,7 @@ class ChildRule:
             TooManyError: it is made for too many items.
         """
         frame = Frame(scope)
-        frames = [frame] if self.each is None else Each(self.each, self.object).frames(frame)
-        for each in frames:
-            if self.when is None or self.when.build(each) is True:
-                yield each
+        if self.each is not None:
+            yield from Each(self.each, self.object, self.when).frames(frame)
+        elif self.when is None or self.when.build(frame) is True:
+            yield frame

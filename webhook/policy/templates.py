@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.cel.syntax import Call, Const, Expr, ListExpr, MapExpr, Select
-from webhook.cel.types import BOOL, Type
+from webhook.cel.types import BOOL, BYTES, DOUBLE, DURATION, INT, NULL, STRING, TIMESTAMP, UINT, Type
 from webhook.policy.path import MISSING, Path
 from webhook.policy.reads import FACTS, OBJECT, SELF, STORED, Reads, is_variable, path_of
 from webhook.policy.template import All, Computed, Constant, Copied, Each, Entry, Fields, Items, Leaf, Node
@@ -22,6 +22,9 @@ _WORDS: Final = frozenset({WHEN, ALL, EACH, OVER})
 _VARIABLES: Final = "variables"
 _ROOTS: Final = {SELF: (SELF,), STORED: (STORED,)}
 _DEEPEST: Final = 60
+_SINGLE: Final = frozenset({BOOL, BYTES, DOUBLE, DURATION, INT, NULL, STRING, TIMESTAMP, UINT})
+"""The types of values without entries or items."""
+_MANY: Final = "must be an expression in ${…} whose value is a map or a list"
 
 
 class Compile(NamedTuple):
@@ -58,8 +61,8 @@ class Templates:
             return _folded(Items(tuple(self._element(item, env, (*at, index)) for index, item in enumerate(value))))
         return Constant(value)
 
-    def leaf(self, text: str, env: Environment, at: At, expect: Type | None = None) -> Leaf:
-        """A text: an expression, a constant, or both joined."""
+    def leaf(self, text: str, env: Environment, at: At, expect: Type | None = None, *, many: bool = False) -> Leaf:
+        """A text: an expression, a constant, or both joined. With ``many``, a map or a list."""
         try:
             parts = [*_parts(text)]
         except ValueError as error:
@@ -68,15 +71,19 @@ class Templates:
         if not any(is_expression for is_expression, _ in parts):
             return Constant("".join(part for _, part in parts))
         if len(parts) == 1:
-            return self.expression(parts[0][1], env, at, expect)
+            return self.expression(parts[0][1], env, at, expect, many=many)
         joined = (f"string({part})" if is_expression else _quoted(part) for is_expression, part in parts)
-        return self.expression(" + ".join(joined), env, at)
+        return self.expression(" + ".join(joined), env, at, many=many)
 
-    def expression(self, text: str, env: Environment, at: At, expect: Type | None = None) -> Leaf:
+    def expression(
+        self, text: str, env: Environment, at: At, expect: Type | None = None, *, many: bool = False
+    ) -> Leaf:
         """An expression of the type ``expect``; one that is a path alone is copied."""
         expression = self._tools.expression(env, text, expect, at)
         if expression is None:
             return Constant(None)
+        if many and expression.program.result in _SINGLE:
+            self._tools.problem(at, f"{_MANY}, not {expression.program.result}")
         self.facts |= expression.facts
         tree, trees = expression.program.tree(), self._tools.trees
         path, other = _copied(tree, trees)
@@ -128,8 +135,9 @@ class Templates:
         within = None if items is None else self._tools.item(items.path, (*at, EACH))
         if items is None or within is None:
             return Constant(None)
-        rest = {key: item for key, item in value.items() if key != EACH}
-        return Each(items, self.node(rest.get(ALL) if rest.keys() == {ALL} else rest, within, at))
+        when = self._condition(value[WHEN], within, (*at, WHEN)) if WHEN in value else None
+        rest = {key: item for key, item in value.items() if key not in (EACH, WHEN)}
+        return Each(items, self.node(rest.get(ALL) if rest.keys() == {ALL} else rest, within, at), when)
 
     def items(self, text: str, env: Environment, at: At) -> Copied | None:
         """The list at a path: of the object, of a fact, or of a variable that is such a path."""
@@ -150,9 +158,9 @@ class Templates:
         return Copied((OBJECT, *keys))
 
     def _all(self, value: Any, env: Environment, at: At) -> Leaf:
-        if isinstance(value, str):
-            return self.leaf(value, env, at)
-        self._tools.problem(at, "must be an expression in ${…} whose value is a map or a list")
+        if isinstance(value, str) and value.startswith("${"):
+            return self.leaf(value, env, at, many=True)
+        self._tools.problem(at, _MANY)
         return Constant(None)
 
     def _condition(self, value: Any, env: Environment, at: At) -> Leaf:
