@@ -30,6 +30,9 @@ AGAIN: Final = 1.0
 REFUSED_AGAIN: Final = 10.0
 """Seconds to the next attempt where a right is missing: no watch tells that it was given."""
 
+WATCHED_AGAIN: Final = 600.0
+"""Seconds to the next look in any case: the watch should not miss a change."""
+
 _PATH: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
 
 _REFUSED: Final = frozenset({401, 403})
@@ -173,7 +176,7 @@ class FollowedDefinitions:
         else:
             self._say(self._definitions.trouble)
             self._failed = False
-            self._next = self._clock() + REFUSED_AGAIN if self.trouble else math.inf
+            self._next = self._clock() + (REFUSED_AGAIN if self.trouble else WATCHED_AGAIN)
         if self._looked and not changed:
             return None
         self._looked = True
