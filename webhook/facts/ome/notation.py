@@ -124,6 +124,8 @@ class SizeRange:
 def range_of(runtime_spec: Any) -> SizeRange | None:
     """The size range of a runtime, or None if it is absent or has no ends."""
     given = mapping(runtime_spec, "modelSizeRange")
+    if not given:
+        return None
     ends = [end if isinstance(end := given.get(key), str) else None for key in ("min", "max")]
     return SizeRange(ends[0], ends[1]) if ends != [None, None] else None
 

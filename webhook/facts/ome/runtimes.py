@@ -6,10 +6,10 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, Final
 
 from webhook.cluster.view import ClusterView
-from webhook.facts.nodes import Memo, Referent, at, items, mapping, namespace_of, text, texts, whole
+from webhook.facts.nodes import Memo, Referent, at, items, mapping, name_of, namespace_of, text, texts, whole
 from webhook.facts.ome.formats import facets_of, sort_of
 from webhook.facts.ome.lookup import RuntimeIndex, RuntimeLists, runtime_lists, runtimes_in
-from webhook.facts.ome.notation import parse_size, parse_version, range_of, version_fits
+from webhook.facts.ome.notation import SizeRange, parse_size, parse_version, range_of, version_fits
 from webhook.facts.settings import Behaviour, Settings
 
 MULTI_NODE: Final = (
@@ -63,13 +63,17 @@ def priority_conflict(runtime: Any, view: ClusterView, settings: Settings) -> st
 def same_priority(runtime: Any, view: ClusterView) -> str:
     """What OME until 0.1.2 denies: the format and the two runtimes, with a leading space; "" if there is none."""
     spec = mapping(runtime, "spec")
+    protocols, given, entries = {*texts(spec, "protocolVersions")}, _range(spec), _comparable(spec)
+    if not protocols or not entries:
+        return ""
     for other in _without(runtime, runtimes_in(_lists(runtime, view))):
-        shared = {*texts(spec, "protocolVersions")} & {*texts(other.spec, "protocolVersions")}
-        if not shared or other.disabled or not _same_scope(other, runtime) or _range(spec) != _range(other.spec):
+        if not _same_scope(other, runtime) or protocols.isdisjoint(texts(other.spec, "protocolVersions")):
             continue
-        theirs = {_compared(each) for each in _prioritised(other.spec)} - {None}
-        for mine in _prioritised(spec):
-            if _compared(mine) in theirs:
+        if other.disabled or given != _range(other.spec):
+            continue
+        theirs = _comparable(other.spec)
+        for compared, mine in entries.items():
+            if compared in theirs:
                 kinds, names = f"{other.kind.lower()}s", f"{other.name} and {text(runtime, 'metadata', 'name')}"
                 where = "" if other.cluster_scoped else f" in namespace {namespace_of(runtime)}"
                 return f" {text(mine, 'name')} in the {kinds} {names}{where}"
@@ -81,9 +85,14 @@ def _range(spec: Any) -> tuple[Any, Any] | None:
     return None if given is None else (at(given, "min"), at(given, "max"))
 
 
-def _prioritised(spec: Any) -> list[dict[str, Any]]:
-    entries = items(spec, "supportedModelFormats")
-    return [each for each in entries if each.get("autoSelect") is True and whole(each, "priority") is not None]
+def _comparable(spec: Any) -> dict[tuple[Hashable, ...], dict[str, Any]]:
+    """The entries with a priority, the first of each that Go counts as equal, by what it compares."""
+    entries: dict[tuple[Hashable, ...], dict[str, Any]] = {}
+    for entry in items(spec, "supportedModelFormats"):
+        is_selected = entry.get("autoSelect") is True and whole(entry, "priority") is not None
+        if is_selected and (compared := _compared(entry)) is not None:
+            entries.setdefault(compared, entry)
+    return entries
 
 
 def _compared(entry: dict[str, Any]) -> tuple[Hashable, ...] | None:
@@ -109,16 +118,17 @@ def overlaps(runtime: Any, view: ClusterView) -> list[str]:
     spec = mapping(runtime, "spec")
     if spec.get("disabled") is True:
         return []
-    alike = _INDEX.of(_lists(runtime, view), *_selectable(spec))
-    others = [other for other in _without(runtime, alike) if not other.disabled and _ranges_meet(spec, other.spec)]
-    others.sort(key=lambda other: not _same_scope(other, runtime))
-    return list(dict.fromkeys(_named(runtime, other) for other in others))
+    alike, given = _INDEX.of(_lists(runtime, view), *_selectable(spec)), range_of(spec)
+    others = [other for other in _without(runtime, alike) if _meet(given, range_of(other.spec)) and not other.disabled]
+    kind, namespace = text(runtime, "kind"), namespace_of(runtime)
+    ordered = [other for other in others if other.kind == kind] + [other for other in others if other.kind != kind]
+    return list(dict.fromkeys(_named(*other, namespace) for other in ordered))
 
 
-def _named(runtime: Any, other: Referent) -> str:
+def _named(kind: str, other: Any, namespace: str) -> str:
     """Kind and name of another runtime; without the name if it belongs to another namespace."""
-    visible = namespace_of(other.object) in {"", namespace_of(runtime)}
-    return f"{other.kind} {other.name}" if visible else f"a {other.kind} of a namespace"
+    visible = namespace_of(other) in {"", namespace}
+    return f"{kind} {name_of(other)}" if visible else f"a {kind} of a namespace"
 
 
 def _selectable(spec: Any) -> set[tuple[Any, ...]]:
@@ -139,9 +149,8 @@ def _as_numbers(version: str | None) -> Hashable:
     return known.key if known else version
 
 
-def _ranges_meet(one: Any, other: Any) -> bool:
+def _meet(first: SizeRange | None, second: SizeRange | None) -> bool:
     """Whether the ranges overlap and are equally narrow."""
-    first, second = range_of(one), range_of(other)
     if first is None or second is None:
         return first is second
     low, high = max(first.bounds[0], second.bounds[0]), min(first.bounds[1], second.bounds[1])
