@@ -89,12 +89,13 @@ class EnforcedPolicies:
         now = self._clock()
         degrees = followed.degrees(now)
         self._gate.enforce(degrees)
+        self._tell(followed)
         self._trouble = ""
-        self._tell(followed, now)
+        self._remark(followed, now)
         return min(LOOK, max(0.0, degrees.turn - now))
 
-    def _tell(self, followed: FollowedPolicies, now: float) -> None:
-        """Say what cannot be read, and what is odd, each once."""
+    def _tell(self, followed: FollowedPolicies) -> None:
+        """Say what cannot be read: a gate that is ready has said it."""
         if trouble := "; ".join(filter(None, [followed.denied(), followed.memory.trouble])):
             if trouble not in self._gate.readiness.refused:
                 log.error("%s", trouble)
@@ -102,6 +103,9 @@ class EnforcedPolicies:
             self._gate.refuse(PART, trouble)
         else:
             self._gate.accept(PART)
+
+    def _remark(self, followed: FollowedPolicies, now: float) -> None:
+        """Count what cannot be read, and say what is odd, once."""
         self._gate.metrics.policies_refused.set(len(followed.memory.problems))
         catalog = self._gate.state.catalog
         if catalog is None:

@@ -67,19 +67,19 @@ class InstalledDefinitions:
             if text != self._trouble:
                 log.warning("%s%s", text, "; Modelgate judges by its own" if forbidden else "")
             self._trouble = text
+            if forbidden or self._looked:
+                self._gate.refuse("installed definitions", text)
             if forbidden and not self._looked:
                 self._gate.replace(installed=None)
                 self._begin()
-            if self._looked:
-                self._gate.refuse("installed definitions", text)
         else:
             before, self._trouble = self._trouble, self._definitions.trouble if self._definitions else ""
-            self._begin()
             if not self._trouble:
                 self._gate.accept("installed definitions")
             elif self._trouble != before:
                 log.warning("%s; Modelgate judges these kinds by its own", self._trouble)
                 self._gate.refuse("installed definitions", self._trouble)
+            self._begin()
 
     def following(self) -> AbstractAsyncContextManager[None]:
         """Look at once, and then at each change, while the context lasts."""
