@@ -156,8 +156,10 @@ class FollowedDefinitions:
         return self._definitions.absent
 
     def unready(self) -> list[str]:
-        """Why the definitions may have changed since the last look; not for want of a right."""
-        return [self.trouble] if self._failed else []
+        """Why the definitions are not known, or may have changed since; not for want of a right."""
+        if self._failed:
+            return [self.trouble]
+        return [] if self._looked else ["the installed definitions are not read yet"]
 
     def look(self) -> list[dict[str, Any]] | None:
         """The definitions, if any of them has changed since the last look. Those that may not be read are left out."""
