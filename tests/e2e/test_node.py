@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from functools import partial
 
 import pytest
 
@@ -237,12 +238,11 @@ def policies(node, kubectl, pack):
     kubectl("delete", "configmap", "limits")
 
 
-def readiness(release):
-    """What the reconciler answers, if it is ready; empty if it is not."""
-    pods = release.json("get", "pods", "--selector=app.kubernetes.io/component=reconciler")["items"]
-    found = [each["metadata"]["name"] for each in pods if "deletionTimestamp" not in each["metadata"]]
-    path = f"/api/v1/namespaces/{NAMESPACE}/pods/{found[0]}:{RECONCILER_HEALTH}/proxy/readyz"
-    return release.run("get", "--raw", path).out
+def page(release, component, port, path):
+    """What a pod of the release answers; empty if it is an error."""
+    pods = release.json("get", "pods", f"--selector=app.kubernetes.io/component={component}")["items"]
+    name = next(pod["metadata"]["name"] for pod in pods if "deletionTimestamp" not in pod["metadata"])
+    return release.run("get", "--raw", f"/api/v1/namespaces/{NAMESPACE}/pods/{name}:{port}/proxy{path}").out
 
 
 def replicas(kubectl, count):
@@ -262,15 +262,12 @@ def test_policies_of_the_users_judge_what_they_are_about_and_ask_the_cluster(nod
     assert replicas(node.kubectl.within("kube-system"), 3).code == 0, "never sent"
     assert in_effect(node.kubectl), "Models are judged as before"
     if pack:
-        pods = [each["metadata"] for each in release.json("get", "pods", GATES)["items"]]
-        gate = next(each["name"] for each in pods if "deletionTimestamp" not in each)
-        path = f"/api/v1/namespaces/{NAMESPACE}/pods/{gate}:{HEALTH}/proxy"
-        assert f"pack {pack.api} {pack.digest}\n" in release("get", "--raw", f"{path}/readyz")
-        assert f'packs="{pack.api}:{pack.digest}"' in release("get", "--raw", f"{path}/metrics")
-        wait_until(lambda: "leading" in readiness(release), "the reconciler to lead without rights for the pack's kind")
-        assert "but the installed definitions of inferencepools.inference.networking.k8s.io cannot be read" in (
-            readiness(release)
-        )
+        assert f"pack {pack.api} {pack.digest}\n" in page(release, "gate", HEALTH, "/readyz")
+        assert f'packs="{pack.api}:{pack.digest}"' in page(release, "gate", HEALTH, "/metrics")
+        reconciler = partial(page, release, "reconciler", RECONCILER_HEALTH, "/readyz")
+        wait_until(lambda: "leading" in reconciler(), "the reconciler to lead without rights for the pack's kind")
+        lacks = "but the installed definitions of inferencepools.inference.networking.k8s.io cannot be read"
+        assert lacks in reconciler()
 
 
 @pytest.mark.usefixtures("policies")

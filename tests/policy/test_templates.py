@@ -200,7 +200,7 @@ def test_a_frame_without_an_item_has_none() -> None:
         ("      data: {$all: {}}\n", "data.$all: must be an expression in ${…} whose value is a map or a list"),
         ("      data: {$all: x}\n", "data.$all: must be an expression in ${…} whose value is a map or a list"),
         ("      data: {$all: '${object.spec.source}'}\n", "whose value is a map or a list, not string"),
-        ("      data: {$all: '${object.metadata}${1}'}\n", "data.$all: "),
+        ("      data: {$all: '${object.metadata.name}${1}'}\n", "whose value is a map or a list, not string"),
         ("      data: {x: [{$all: '${object.spec.files.size()}'}]}\n", "whose value is a map or a list, not int"),
         ("      data: {x: [{$each: spec.files, $when: x, a: b}]}\n", "x[0].$when: must be an expression in ${…} that"),
         ("      data: {$over: spec.x}\n", "says what $all is merged over; add $all"),

@@ -12,7 +12,7 @@ from webhook.ground.later import later
 
 if TYPE_CHECKING:
     from webhook.cluster.api import JSON, METADATA_ONLY, ApiError, Reader, Unreachable, content_of
-    from webhook.cluster.definitions import DEFINITIONS, Definitions, FollowedDefinitions
+    from webhook.cluster.definitions import DEFINITIONS, READ_SECONDS, WATCHED_AGAIN, Definitions, FollowedDefinitions
     from webhook.cluster.informer import Following, Listener, join
     from webhook.cluster.nodes import NodeStore
     from webhook.cluster.policies import FollowedPolicies

@@ -60,6 +60,11 @@ class ApiError(Exception):
         """Whether the API server itself could not answer: no answer, too many requests, or a fault of its own."""
         return self.status in {0, 429} or (self.status >= 500 and "webhook" not in self.message)
 
+    @property
+    def denied(self) -> bool:
+        """Whether the caller lacks the right, or is not known."""
+        return self.status in {401, 403}
+
 
 class Unreachable(ApiError):
     """No answer at all: refused, reset, timed out, or a certificate that does not verify."""

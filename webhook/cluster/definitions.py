@@ -35,9 +35,6 @@ WATCHED_AGAIN: Final = 600.0
 
 _PATH: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
 
-_REFUSED: Final = frozenset({401, 403})
-"""The statuses of a caller without the right to read."""
-
 Seen = tuple[str, int]
 """UID and generation: the generation counts the changes of the specification."""
 
@@ -71,7 +68,7 @@ class Definitions:
             try:
                 found = self._read(name, timeout)
             except ApiError as error:
-                if error.status not in _REFUSED:
+                if not error.denied:
                     raise
                 forbidden |= {name: error} if needed else {}
                 continue
@@ -171,7 +168,7 @@ class FollowedDefinitions:
             changed = self._definitions.refresh(sorted(self._names), READ_SECONDS, sorted(self._further))
         except ApiError as error:
             self._say(f"the installed definitions cannot be read: {error}")
-            self._failed = error.status not in _REFUSED
+            self._failed = not error.denied
             self._next = self._clock() + (AGAIN if self._failed else REFUSED_AGAIN)
             if self._failed:
                 return None

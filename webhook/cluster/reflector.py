@@ -79,7 +79,7 @@ class Reflector:
                     self._list()
                 self._follow()
             except ApiError as error:
-                self.trouble, self.denied = str(error), error.status in {401, 403}
+                self.trouble, self.denied = str(error), error.denied
                 if error.status == ABSENT and self._until_absent:
                     return
                 if error.status == GONE:

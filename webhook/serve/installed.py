@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Final
 
 from webhook.admission.errors import NotReady
-from webhook.cluster import DEFINITIONS, ApiError, Definitions, Key, Reader, Reflector
+from webhook.cluster import DEFINITIONS, READ_SECONDS, WATCHED_AGAIN, ApiError, Definitions, Key, Reader, Reflector
 from webhook.serve.gate import Gate
 from webhook.serve.polling import Lookout
 
@@ -18,12 +18,6 @@ log = logging.getLogger("modelgate")
 
 SECONDS: Final = 10.0
 """Between two looks without a watch: a look costs 19 small requests."""
-
-WATCHED_SECONDS: Final = 600.0
-"""Between two looks with a watch, which should not miss a change."""
-
-TIMEOUT: Final = 10.0
-"""Seconds for one request: a definition has up to two megabytes."""
 
 
 class InstalledDefinitions:
@@ -63,7 +57,7 @@ class InstalledDefinitions:
             self._look()
         except (ApiError, NotReady) as error:
             text = f"the installed definitions cannot be read: {error}"
-            forbidden = isinstance(error, ApiError) and error.status in {401, 403}
+            forbidden = isinstance(error, ApiError) and error.denied
             if text != self._trouble:
                 log.warning("%s%s", text, "; Modelgate judges by its own" if forbidden else "")
             self._trouble = text
@@ -96,7 +90,7 @@ class InstalledDefinitions:
             self._api = self._connect()
             self._definitions = Definitions(self._api)
         own, further = map(sorted, self._gate.state.definition_names())
-        if self._definitions.refresh(own, TIMEOUT, further):
+        if self._definitions.refresh(own, READ_SECONDS, further):
             there = self._definitions
             self._gate.use_definitions(there.documents, there.installed, there.absent)
 
@@ -106,7 +100,7 @@ class InstalledDefinitions:
         if self._reflector is None and self._api is not None and not self._lookout.ended.is_set():
             self._reflector = Reflector(self._api, DEFINITIONS, self._changed, self._changed, metadata_only=True)
             threading.Thread(target=self._reflector.run, name="definitions-watch", daemon=True).start()
-        return WATCHED_SECONDS if self._watched() and not self._trouble else SECONDS
+        return WATCHED_AGAIN if self._watched() and not self._trouble else SECONDS
 
     def _watched(self) -> bool:
         return self._reflector is not None and self._reflector.listed.is_set() and not self._reflector.trouble

@@ -202,7 +202,7 @@ class Cluster:
             guarded = {f"{each.plural}.{each.group}" for each in rules.kinds()}
             definitions.refresh(sorted(guarded & own), READ_SECONDS, sorted(further))
         except ApiError as error:
-            if error.status not in {401, 403}:
+            if not error.denied:
                 raise Unavailable(f"the API server does not answer: {error}") from error
             text = f"cannot be read, so that objects are judged by Modelgate's own: {error}"
             self.problems.append(Problem("customresourcedefinitions", "", text))
